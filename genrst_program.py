@@ -1,10 +1,10 @@
-"""The program `genrst` from its first moment on: Ctrl-C is one line, also while the package is being imported."""
+"""The entry point of `genrst`: Ctrl-C prints one line instead of a traceback, even while the package is importing."""
 
 import sys
 
 
 def main() -> int:
-    """Run the program; returns the exit status."""
+    """Run the program and return the exit status."""
     try:
         from genrst.cli.main import main as run
 

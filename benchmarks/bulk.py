@@ -1,16 +1,16 @@
-"""How many EDUs a second are parsed from raw text: one document at a time, in batches, and in several processes.
+"""Measure EDUs per second from raw text: one document at a time, in batches, and in several processes.
 
     python -m benchmarks.bulk TEXTS [--model NAME|DIR] [--documents 24] [--device cpu] [--ways one batch …]
     python -m benchmarks.bulk TEXTS --device cuda --workers 8 --format jsonl --ways one batch local
     python -m benchmarks.bulk --memory 20000
 
-TEXTS is a folder or anything else that `genrst bulk` reads. Prints a JSON object a line, for each way: `one` and
-`threads` parse one document at a time in this process, with one thread and with two; `batch` does units of work, as
-workers do; `local` and `ray` are whole runs that write parts in `--format`: Parquet, or JSON lines, which need no
-pyarrow. A short run is done first and subtracted; its time is `start`. `share` is the time that the matrix products
-need at the machine's measured rate, over the time taken. The ways take turns `--rounds` times, and the best time of
-each counts, because other programs can only make it slower. `--memory` parses that many documents of words that never
-repeat, and prints the memory of the process after each twentieth of them.
+TEXTS is a folder or anything else that `genrst bulk` reads. Prints one line of JSON per way: `one` and `threads` parse
+one document at a time in this process, with one thread and with two; `batch` runs units of work, as workers do; `local`
+and `ray` are complete runs that write parts in `--format` (JSON lines need no pyarrow). A short run is measured first
+and subtracted; its time is `start`. `share` is the time that the matrix products need at the machine's measured rate,
+divided by the time taken. The ways alternate for `--rounds` rounds, and the best time of each counts, because other
+programs can only slow it down. `--memory` parses that many documents of words that never repeat, and prints the memory
+of the process after each twentieth of them.
 """
 
 import argparse
@@ -46,7 +46,7 @@ WAYS = ("one", "threads", "batch", "local", "ray")
 def main() -> None:
     """Measure and print."""
     arguments = parse_arguments()
-    # What is not counted comes first, and reads a batch that is counted later.
+    # FLOPs are counted first, in a separate pass that is not timed.
     read_anew()
     settings = Settings(
         arguments.model, LoadOptions(device=arguments.device, search=arguments.search, beam=arguments.beam)
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def parse_arguments() -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("texts", nargs="*")
     parser.add_argument("--model")
@@ -94,7 +94,7 @@ def parse_arguments() -> argparse.Namespace:
 def measure(
     way: str, units: Sequence[Unit], sources: Sequence[Source], settings: Settings, arguments: argparse.Namespace
 ) -> dict[str, float]:
-    """The seconds of a way, and what was parsed."""
+    """Return the time of one way, and the amount of text parsed."""
     if way in ("local", "ray"):
         return whole_run("ray" if way == "ray" else "local", sources, settings, arguments)
     parser = load_worker(settings)
@@ -111,7 +111,7 @@ def measure(
 
 
 def do(parser: "Parser", batches: Sequence[Sequence[Record]], settings: Settings) -> Rows:
-    """All rows of batches."""
+    """Parse batches and return all rows."""
     rows = Rows()
     for batch in batches:
         rows.add(work(parser, batch, settings))
@@ -119,7 +119,7 @@ def do(parser: "Parser", batches: Sequence[Sequence[Record]], settings: Settings
 
 
 def count(rows: Rows) -> dict[str, float]:
-    """What was parsed."""
+    """Count EDUs, words and errors."""
     return {
         "edus": sum(row["n_edus"] for row in rows.documents),
         "words": sum(row["n_words"] for row in rows.documents),
@@ -130,7 +130,7 @@ def count(rows: Rows) -> dict[str, float]:
 def whole_run(
     engine: EngineName, sources: Sequence[Source], settings: Settings, arguments: argparse.Namespace
 ) -> dict[str, float]:
-    """A whole run, less what a run of one document takes."""
+    """Time a complete run, minus the time of a run with one document."""
     addresses = [source.address for source in sources]
 
     def timed(n_documents: int, folder: str) -> dict[str, float]:
@@ -149,13 +149,13 @@ def whole_run(
 
 
 def cpu_seconds() -> float:
-    """CPU time of this process and of the child processes that have ended; Ray actors do not count."""
+    """Return the CPU time of this process and its finished child processes, without Ray actors."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def count_flops(units: Sequence[Unit], settings: Settings) -> float:
-    """The arithmetic of the matrix products of all units, counted once."""
+    """Count the FLOPs of the matrix products of all units."""
     parser = load_worker(settings)
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         do(parser, [batch for unit in units for batch in make_batches(unit.records)], settings)
@@ -163,7 +163,7 @@ def count_flops(units: Sequence[Unit], settings: Settings) -> float:
 
 
 def watch_memory(settings: Settings, n_documents: int) -> None:
-    """Print the memory of a worker that keeps meeting new words."""
+    """Print the memory of a worker that constantly sees new words."""
     parser, rng = load_worker(settings), random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
         for number in range(20):
@@ -176,13 +176,13 @@ def watch_memory(settings: Settings, n_documents: int) -> None:
 
 
 def invent(rng: random.Random) -> str:
-    """A text of invented words."""
+    """Make a text of invented words."""
     words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(4, 9))) for _ in range(6)]
     return "The {} said that the {} {} because of {}, but {} was {}.".format(*words)
 
 
 def memory_now() -> float:
-    """The current memory of the process, in MiB."""
+    """Return the current memory of the process in MiB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return round(pages * resource.getpagesize() / 2**20, 1)
 

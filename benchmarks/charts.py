@@ -1,12 +1,12 @@
-"""How many EDUs a second a chart parses, how much memory it takes, and what probabilities cost.
+"""Measure the speed and memory of a chart parser, and the cost of probabilities.
 
     python -m benchmarks.charts corpora/gum --model DIR --edus 50 200 800 3000 20000
 
 Dev documents are joined until there are enough EDUs. EDUs, sentences and paragraphs are gold. The time covers
 everything from EDUs to trees: word pieces, encoder, chart. Each size runs in its own process, so that its peak memory
 can be measured. The process alternates between the minimum Bayes risk tree, which needs the probabilities of all units,
-and the most probable tree, which does not (skipped with --only-risk). Prints a line of JSON for each size, the best of
-several rounds; memory is that of the minimum Bayes risk tree, on a GPU also the GPU's.
+and the most probable tree, which does not (skipped with --only-risk). Prints one line of JSON per size, with the best
+of several rounds. Memory is measured for the minimum Bayes risk tree, including GPU memory on a GPU.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def first_edus(documents: Iterable[Document], n_edus: int) -> Document:
-    """A document with the first EDUs of documents, which are repeated if there are too few."""
+    """Join documents into one with exactly `n_edus` EDUs; they are repeated if there are too few."""
     texts: list[str] = []
     edus: list[Span] = []
     sentences: list[Span] = []
@@ -68,7 +68,7 @@ def first_edus(documents: Iterable[Document], n_edus: int) -> Document:
 
 
 def measure(model: str, device: str, document: Document, n_rounds: int, only_risk: bool) -> dict[str, object]:
-    """The row of a document."""
+    """Measure a document and return its row."""
     from genrst.chart.finder import ChartFinder
     from genrst.encoder.onnx import n_threads
     from genrst.parser.loading import load
@@ -99,20 +99,20 @@ def measure(model: str, device: str, document: Document, n_rounds: int, only_ris
 
 
 def seconds_of(work: Callable[[], object]) -> float:
-    """How long something takes."""
+    """Return the seconds that a function takes."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
 
 
 def peak_mebibytes() -> int:
-    """The most memory that this process ever had."""
+    """Return the peak memory of this process."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak // (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
 def gpu_mebibytes() -> int:
-    """The most memory of the GPU that this process ever had."""
+    """Return the peak GPU memory of this process."""
     import torch
 
     return torch.cuda.max_memory_allocated() >> 20

@@ -1,11 +1,11 @@
-"""What a crash costs an annotator: the service or the browser is killed at random moments of scripted editing.
+"""Measure how much work a crash loses: the service or the browser is killed at random times during scripted editing.
 
     python -m benchmarks.crash --kills 20
 
-`genrst annotate` is started on a folder, and its page opened in Chromium. Random edits are made, and now and then
-saved, until one of the two gets SIGKILL. It is started again, and the page must have every edit that was older than a
-second, and every file must be readable. Prints a line of JSON: the kills, the edits, the age of the oldest edit that
-was lost (0 if none was) and the files that were broken.
+`genrst annotate` is started on a folder, and its page is opened in Chromium. Random edits are made, and sometimes
+saved, until one of the two is killed with SIGKILL and restarted. The page must then have every edit that was older than
+one second, and every file must be readable. Prints one line of JSON: the number of kills and edits, the age of the
+oldest lost edit (0 if none was lost) and the broken files.
 """
 
 import argparse
@@ -37,15 +37,15 @@ STORED = "() => JSON.parse(localStorage.getItem('genrst-draft:' + sessionStorage
 SETTLED = """() => !document.body.hasAttribute("aria-busy") && document.querySelector("#trees svg.genrst") &&
     sessionStorage.getItem('genrst-open')"""
 FILE = "ferry.json"
-"""JSON, which keeps every tree exactly as it is."""
+"""A JSON file, because JSON preserves every tree exactly."""
 KEYS = ["n", "n", "n", "z", "g", "x", "j", "Control+z", "Control+y", "Control+s", "l"]
 RELATIONS = ["joint", "causal", "context", "elaboration", "purpose"]
 WORST_EDIT = 1.0
-"""Seconds: younger edits may be lost."""
+"""Edits younger than this, in seconds, may be lost."""
 
 
 class Desk:
-    """A service and a browser, each of which can be killed and started again."""
+    """A service and a browser, each of which can be killed and restarted."""
 
     def __init__(self, playwright: Playwright, folder: Path, port: int, model: str) -> None:
         self.playwright, self.folder, self.port, self.model = playwright, folder, port, model
@@ -54,7 +54,7 @@ class Desk:
         self.start_browser()
 
     def start_service(self) -> None:
-        """Start `genrst annotate`; it says where it is."""
+        """Start `genrst annotate` and read its address from its output."""
         program = [sys.executable, "-c", "from genrst.cli.main import main; main()", "annotate", str(self.folder)]
         options = ["--no-browser", "--port", str(self.port), "--model", self.model, "--device", "cpu"]
         self.service = subprocess.Popen([*program, *options], stderr=subprocess.PIPE, text=True)
@@ -63,10 +63,10 @@ class Desk:
             if found := re.search("http://.*", line):
                 self.address = found[0]
                 return
-        raise SystemExit("the service has not started")
+        raise SystemExit("the service did not start")
 
     def start_browser(self) -> None:
-        """Start Chromium with the profile that it had before, and open the page."""
+        """Start Chromium with the same profile as before, and open the page."""
         chromium = shutil.which("chromium") or shutil.which("chromium-browser") or "chromium"
         port_file = self.profile / "DevToolsActivePort"
         port_file.unlink(missing_ok=True)
@@ -98,29 +98,29 @@ class Desk:
             os.killpg(self.browser.pid, signal.SIGKILL)
 
     def drafts(self) -> list[tuple[str, float]]:
-        """Return the drafts on the disk, each with its time."""
+        """Return the drafts on disk, each with its time."""
         paths = self.folder.glob(".genrst/drafts/*.draft")
         drafts = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
         return [(state(draft["document"]), draft["time"] / 1000) for draft in drafts]
 
     def on_disk(self) -> list[str]:
-        """Return what is in the drafts and in the file."""
+        """Return the states in the drafts and in the file."""
         return [*(one for one, _ in self.drafts()), state(document_to_dict(read(self.folder / FILE)))]
 
 
 def state(document: dict[str, Any]) -> str:
-    """Return the tree, comments and flags of a document, to compare."""
+    """Return the tree, comments and flags of a document for comparison."""
     notes = json.loads((document.get("metadata") or {}).get("notes", "[]"))
     return json.dumps([document["tree"], notes], sort_keys=True)
 
 
 class Journal:
-    """The states of the page, each with the time at which the edit that led to it began."""
+    """The states of the page, each with the start time of the edit that led to it."""
 
     def __init__(self, page: Page) -> None:
         self.states = [(0.0, state(page.evaluate(STORED)))]
         self.begun = 0.0
-        """When the last edit began, which need not be among the states if it was cut short."""
+        """When the last edit started; if it was interrupted, its state may be missing."""
 
     def edit(self, page: Page, chance: random.Random) -> None:
         """Make a random edit."""
@@ -140,14 +140,14 @@ class Journal:
             self.states.append((start, now))
 
     def lost(self, found: list[str], killed: float) -> float:
-        """Return the age of the oldest edit that is in none of these states; 0 if only the youngest are missing."""
+        """Return the age of the oldest edit that is in none of these states, or 0 if no edit is missing."""
         last = max((number for number, (_, one) in enumerate(self.states) if one in found), default=-1)
         later = [killed - start for start, _ in self.states[last + 1 :] if start > 0]
         return max([0.0, *later]) if last >= 0 else float("inf")
 
 
 def round_of_edits(desk: Desk, chance: random.Random, victim: str) -> tuple[int, float]:
-    """Edit, kill, start again; return the number of edits and the age of the oldest one that was lost."""
+    """Edit, kill and restart; return the number of edits and the age of the oldest lost one."""
     journal, killed = Journal(desk.page), []
 
     def kill() -> None:
@@ -157,7 +157,7 @@ def round_of_edits(desk: Desk, chance: random.Random, victim: str) -> tuple[int,
     timer = Timer(chance.uniform(1, 5), kill)
     timer.start()
     while not killed:
-        with suppress(BrowserError):  # it is dead, or something was not there in time
+        with suppress(BrowserError):  # the browser is dead, or an element did not appear in time
             journal.edit(desk.page, chance)
     timer.join()
     if victim == "browser":
@@ -166,7 +166,7 @@ def round_of_edits(desk: Desk, chance: random.Random, victim: str) -> tuple[int,
         desk.start_browser()
         found = state(desk.page.evaluate(STORED))
         return len(journal.states) - 1, 0.0 if found in cut_short else journal.lost([found], killed[0])
-    # What is on the disk or was saved; then the page goes on, and sends the rest as soon as there is a service again.
+    # Check the drafts and the file on disk. The page keeps working, and sends the rest once the service is back.
     desk.service.wait()
     age = journal.lost(desk.on_disk(), killed[0])
     for _ in range(3):
@@ -196,7 +196,7 @@ def broken_files(folder: Path) -> list[str]:
 
 
 def main() -> None:
-    """Kill and print."""
+    """Run all kills and print the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)

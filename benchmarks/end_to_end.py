@@ -1,9 +1,9 @@
-"""How long it takes from raw text to a tree, in all and stage by stage.
+"""Measure the time from raw text to a tree, in total and by stage.
 
     python -m benchmarks.end_to_end [--model NAME|DIR] [--text FILE] [--words 500] [--runs 3] [--random]
 
-Prints one JSON object: the seconds of `genrst parse` in a new process (median of the runs), of a parser that is already
-loaded, and of each stage. `--random` measures a model of the paper's sizes with random weights.
+Prints one JSON object: the seconds of `genrst parse` in a new process (median of the runs), of a loaded parser, and of
+each stage. `--random` measures a model of the paper's sizes with random weights.
 """
 
 import argparse
@@ -45,18 +45,20 @@ def main() -> None:
 
 
 def parse_arguments() -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", help="an installed model or a folder (default: en)")
-    parser.add_argument("--random", action="store_true", help="random weights instead, at the paper's sizes")
-    parser.add_argument("--text", type=Path, default=TEXT, help="what to parse")
-    parser.add_argument("--words", type=int, default=500, help="how much of it; it is repeated if it is shorter")
+    parser.add_argument("--random", action="store_true", help="use random weights at the paper's sizes")
+    parser.add_argument("--text", type=Path, default=TEXT, help="text file to parse")
+    parser.add_argument(
+        "--words", type=int, default=500, help="number of words to parse; a shorter text is repeated (default: 500)"
+    )
     parser.add_argument("--runs", type=int, default=3)
     return parser.parse_args()
 
 
 def repeat(text: str, n_words: int) -> str:
-    """A text of exactly n words, in whole paragraphs except for the last."""
+    """Return a text of exactly n words, in whole paragraphs except for the last."""
     words = text.replace("\n\n", " \n\n ").split(" ")
     while sum(word.strip() != "" for word in words) < n_words:
         words += ["\n\n", *words]
@@ -77,7 +79,7 @@ def random_model(folder: Path) -> Path:
 
 
 def cold_seconds(text: str, model: str | Path | None) -> float:
-    """The time of the whole command, in a new process."""
+    """Return the time of the whole command in a new process."""
     command = [sys.executable, "-W", "ignore", "-m", "genrst.cli.main", "parse", "-", "--device", "cpu"]
     command += ["--model", str(model)] if model else []
     started = time.perf_counter()
@@ -86,7 +88,7 @@ def cold_seconds(text: str, model: str | Path | None) -> float:
 
 
 class Clock:
-    """Adds up the seconds of stages. A stage inside another one is not counted for the outer one."""
+    """Accumulates the seconds of stages. A nested stage does not count for the outer one."""
 
     def __init__(self) -> None:
         self.seconds: defaultdict[str, float] = defaultdict(float)
@@ -94,7 +96,7 @@ class Clock:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Count the time of a block."""
+        """Time a block."""
         outside, self._inside = self._inside, 0.0
         started = time.perf_counter()
         yield
@@ -141,7 +143,7 @@ def watch(parser: Parser, clock: Clock) -> None:
 
 
 def timed(method: Callable[..., Any], clock: Clock, name: str) -> Callable[..., Any]:
-    """The method, timed as a stage."""
+    """Return the method, timed as a stage."""
 
     def run(*arguments: Any) -> Any:  # noqa: ANN401
         with clock.stage(name):
@@ -151,7 +153,7 @@ def timed(method: Callable[..., Any], clock: Clock, name: str) -> Callable[..., 
 
 
 def describe(text: str, arguments: argparse.Namespace) -> dict[str, object]:
-    """The machine and the text."""
+    """Describe the machine and the text."""
     return {
         "machine": machine(torch.device("cpu")),
         "threads": torch.get_num_threads(),

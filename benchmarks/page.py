@@ -1,11 +1,11 @@
-"""How long an annotator waits: from a key to the new tree on the screen, and what asking again costs beside a parse.
+"""Measure how long an annotator waits from a key press to the new tree on screen, and for re-parsing.
 
     python -m benchmarks.page --edus 250
 
-A service is started on this machine, and its page opened in Chromium on a document of so many EDUs: an example text,
-again and again, with the tree that the parser finds. Then labels are changed, units split and joined, and the parser is
-asked again. Prints a line of JSON: milliseconds until the browser has painted something of the change, and until it has
-painted the new tree (medians, and the longest of all).
+A service is started on this machine, and its page is opened in Chromium on a document with `--edus` EDUs: a repeated
+example text, with the tree from the parser. Then labels are changed, units are split and joined, and the text is parsed
+again. Prints one line of JSON: milliseconds until the browser has painted the first sign of the change, and until it
+has painted the new tree (medians, and the maximum).
 """
 
 import argparse
@@ -25,14 +25,14 @@ from genrst.formats.json_format import document_to_dict
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "library.txt"
 
-# Notes when something of the tree was first seen to change after a key, and when elements of it were put in or out.
+# Records when the tree first changed visibly after a key press, and when its elements were inserted or removed.
 WATCH = """() => {
     const forget = () => Object.assign(window, { pressed: performance.now(), seen: null, drawn: null });
     document.addEventListener("keydown", forget, true);
     const note = (name) => {
         if (!window.pressed || window[name]) return;
         window[name] = -1;
-        // A frame's callbacks come before it is painted, and what they post comes after.
+        // Animation frame callbacks run before painting; messages that they post arrive after it.
         const channel = new MessageChannel();
         channel.port1.onmessage = () => { window[name] = performance.now() - window.pressed; };
         requestAnimationFrame(() => channel.port2.postMessage(null));
@@ -49,7 +49,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--edus", type=int, default=250)
-    parser.add_argument("--edits", type=int, default=12, help="of each kind")
+    parser.add_argument("--edits", type=int, default=12, help="edits of each kind (default: 12)")
     parser.add_argument("--model", default="en")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -62,13 +62,15 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         rows = measure(browser.new_page(), f"http://127.0.0.1:{port}/", document_to_dict(document), arguments.edits)
         browser.close()
-    seconds += [parse_seconds(model, document) for _ in range(2)]  # before and after: machines are not always as fast
+    seconds += [
+        parse_seconds(model, document) for _ in range(2)
+    ]  # measured before and after, because the speed of the machine varies
     setting = {"edus": arguments.edus, "model": arguments.model}
     print(json.dumps({**setting, **rows, "parse_ms": round(1000 * median(seconds))}))
 
 
 def parse_seconds(model: genrst.Parser, document: genrst.Document) -> float:
-    """The time of one parse without a service, of a text that was not read before: its first EDU is another."""
+    """Return the time of one parse without a service; the first EDU is changed so that nothing is cached."""
     edus = [f"At {time.monotonic_ns()}", *document.edu_texts[1:]]
     start = time.perf_counter()
     model.parse_edus(edus)
@@ -76,7 +78,7 @@ def parse_seconds(model: genrst.Parser, document: genrst.Document) -> float:
 
 
 def measure(page: Page, address: str, document: dict[str, Any], n_edits: int) -> dict[str, Any]:
-    """The times of each kind of edit, and of asking again."""
+    """Return the times of each kind of edit, and of parsing again."""
     page.goto(address)
     page.wait_for_function("() => document.activeElement.id === 'paste'")
     content = json.dumps(document).encode()
@@ -93,27 +95,27 @@ def measure(page: Page, address: str, document: dict[str, Any], n_edits: int) ->
         kinds["undo"].append(press(page, None, "Control+z"))
     kinds["ask_again"] = []
     for span in spans[:3]:
-        press(page, span, "x")  # so that there is something to ask
-        kinds["ask_again"].append(press(page, None, "a"))  # until it is offered
+        press(page, span, "x")  # so that there is something to re-parse
+        kinds["ask_again"].append(press(page, None, "a"))  # until the result is offered
         page.keyboard.press("Enter")
     return {f"{name}_ms": summary(times) for name, times in kinds.items()}
 
 
 class Times(NamedTuple):
-    """Milliseconds from a key until something of it is seen, and until the new tree is."""
+    """Milliseconds from a key press until the first visible change, and until the new tree."""
 
     seen: float
     drawn: float
 
 
 def summary(times: list[Times]) -> dict[str, int]:
-    """Medians, and the longest."""
+    """Return the medians and the maximum."""
     seen, drawn = zip(*times, strict=True)
     return {"seen": round(median(seen)), "drawn": round(median(drawn)), "most": round(max(drawn))}
 
 
 def press(page: Page, span: list[str] | None, key: str) -> Times:
-    """The times of a key, with a unit selected."""
+    """Press a key with a unit selected, and return the times."""
     if span is not None:
         page.focus(f'.areas rect[data-start="{span[0]}"][data-stop="{span[1]}"]')
     page.wait_for_timeout(150)

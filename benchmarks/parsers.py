@@ -1,9 +1,9 @@
-"""How many EDUs a second different models and searches parse, one document after the other.
+"""Measure EDUs per second for different models and searches, one document at a time.
 
     python -m benchmarks.parsers corpora/gum --documents 8 --models en en-generative runs/mpnet/model
 
 Dev documents keep their EDUs and are annotated beforehand. The time covers everything after that: word pieces, encoder,
-features, search. Prints a line of JSON for each model and search, the better of two runs.
+features, search. Prints one line of JSON per model and search, with the better of two runs.
 """
 
 import argparse
@@ -31,7 +31,10 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=8)
     parser.add_argument("--models", nargs="+", default=["en", "en-generative"])
     parser.add_argument(
-        "--searches", nargs="+", choices=get_args(Search), help="(default: bag and greedy; mbr for a chart)"
+        "--searches",
+        nargs="+",
+        choices=get_args(Search),
+        help="searches to measure (default: bag and greedy; mbr for a chart)",
     )
     parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()
@@ -45,7 +48,7 @@ def main() -> None:
 
 
 def measure(parser: Parser, documents: list[Document]) -> dict[str, object]:
-    """EDUs a second."""
+    """Measure EDUs per second."""
     read_anew()
     n_edus = sum(len(document.edus) for document in documents)
     parser.finder.find(documents[:1])  # warms up
@@ -55,7 +58,7 @@ def measure(parser: Parser, documents: list[Document]) -> dict[str, object]:
 
 
 def seconds_of(parser: Parser, documents: list[Document]) -> float:
-    """How long the documents take, each by itself."""
+    """Return the time that the documents take, one at a time."""
     started = time.perf_counter()
     for document in documents:
         parser.finder.find([document])

@@ -1,13 +1,13 @@
-"""Whether the same text gets the same tree, to the last bit, whoever parses it beside what.
+"""Check that the same text gets bit-identical trees, regardless of batches, threads, processes and engines.
 
     python -m benchmarks.reproducible [TEXTS ...] [--documents 300] [--kills 20] [--checks pipe threads serve bulk]
 
-The texts are paragraphs of our pages or, if files are given, of all documents that `genrst bulk` reads in them; every
-third of them occurs twice. Each is parsed by itself first, by one thread in a process of its own, and its document is
-written as JSON with all probabilities. Then the same is asked of `Parser.pipe` with several sizes of batches and
-numbers of processes, of several numbers of threads, of 32 clients of a service, and of bulk runs by both engines with
-1, 2 and 4 workers, which are killed at random moments after the first part was written, and started again. Prints a
-line of JSON for each way: how many documents there are and how many differ. The exit status is 1 if any does.
+The texts are paragraphs of our documentation or, if files are given, of all documents that `genrst bulk` reads from
+them; every third text occurs twice. Each text is first parsed alone, with one thread in a separate process, and its
+document is written as JSON with all probabilities. The texts are then parsed by `Parser.pipe` with several batch sizes
+and numbers of processes, with several numbers of threads, by 32 clients of a service, and by bulk runs with both
+engines and 1, 2 and 4 workers, which are killed at random times after the first part and restarted. Prints one line of
+JSON per check: the number of documents and how many differ. The exit status is 1 if any differs.
 """
 
 import argparse
@@ -45,7 +45,7 @@ PART = 10
 PROGRAM = [sys.executable, "-W", "ignore", "-m"]
 
 Trees: TypeAlias = dict[str, str]
-"""EDUs, trees and log-probabilities as JSON, by the names of documents."""
+"""EDUs, trees and log-probabilities as JSON, by document id."""
 Facts: TypeAlias = dict[str, Any]
 
 
@@ -55,7 +55,9 @@ def main() -> int:
     parser.add_argument("texts", nargs="*")
     parser.add_argument("--model", default="en")
     parser.add_argument("--documents", type=int, default=300)
-    parser.add_argument("--characters", type=int, nargs=2, default=[80, 1500], help="of a text, at least and at most")
+    parser.add_argument(
+        "--characters", type=int, nargs=2, default=[80, 1500], help="minimum and maximum length of a text"
+    )
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--checks", nargs="+", default=["pipe", "threads", "serve", "bulk"])
@@ -79,12 +81,12 @@ def main() -> int:
 
 
 def collect(addresses: Sequence[str], n_documents: int, limits: Sequence[int], rng: random.Random) -> list[Text]:
-    """Texts of some length, every third of which occurs twice, in any order; longer ones are cut into paragraphs."""
+    """Return texts within the limits in random order, every third one twice; longer ones are split at paragraphs."""
     least, most = limits
     parts = [part for text in read_texts(addresses) for part in ([text] if len(text) <= most else CUT.split(text))]
     usable = [part.strip() for part in parts if least <= len(part.strip()) <= most]
     if not usable:
-        raise SystemExit(f"there must be texts of {least} to {most} characters, got none")
+        raise SystemExit(f"no texts of {least} to {most} characters found")
     chosen = rng.sample(usable, min(3 * n_documents // 4, len(usable)))
     chosen += chosen[::3]
     rng.shuffle(chosen)
@@ -92,7 +94,7 @@ def collect(addresses: Sequence[str], n_documents: int, limits: Sequence[int], r
 
 
 def read_texts(addresses: Sequence[str]) -> Iterator[str]:
-    """All texts of some inputs, or those of our pages."""
+    """Yield all texts of the inputs, or of our documentation."""
     if not addresses:
         for path in sorted(PAGES.rglob("*.md")):
             yield re.sub(r"^```.*?^```$|^\|.*?$", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
@@ -101,11 +103,11 @@ def read_texts(addresses: Sequence[str]) -> Iterator[str]:
         yield from (one.text or "" for one in read_records(unit.records, Columns()) if isinstance(one, Text | Document))
 
 
-# Ways to have texts parsed.
+# Ways to parse texts.
 
 
 def alone(texts: Sequence[Text], model: str, n_threads: int) -> Trees:
-    """Each text by itself, in a process with so many threads."""
+    """Parse each text alone, in a process with `n_threads` threads."""
     code = "from benchmarks.reproducible import parse_alone; parse_alone()"
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     environment = os.environ | dict.fromkeys(names, str(n_threads))
@@ -118,7 +120,7 @@ def alone(texts: Sequence[Text], model: str, n_threads: int) -> Trees:
 
 
 def parse_alone() -> None:
-    """Parse what is on standard input, text by text."""
+    """Parse the texts on standard input, one by one."""
     given = json.load(sys.stdin)
     parser = genrst.load(given["model"], device="cpu")
     found = {id: as_json(document_to_dict(parser(Text(id, text)))) for id, text in given["texts"].items()}
@@ -126,18 +128,18 @@ def parse_alone() -> None:
 
 
 def as_json(document: Any) -> str:  # noqa: ANN401
-    """What was found for a document, with all of its numbers."""
+    """Return the EDUs, tree and log-probability of a document as JSON."""
     return json_text.dumps({key: document[key] for key in ("edus", "log_probability", "tree")})
 
 
 def by_threads(texts: Sequence[Text], model: str, numbers: Sequence[int] = (2, 4)) -> Iterator[tuple[Facts, Trees]]:
-    """One text after the other, by several threads."""
+    """Parse one text after the other, with several threads."""
     for n_threads in numbers:
         yield {"threads": n_threads}, alone(texts, model, n_threads)
 
 
 def by_pipe(texts: Sequence[Text], model: str) -> Iterator[tuple[Facts, Trees]]:
-    """Several texts at once, by one parser that remembers those before."""
+    """Parse several texts at once, with one parser that caches earlier texts."""
     parser = genrst.load(model, device="cpu")
     for n_process in (1, 2):
         for size in (1, 2, 8, 32):
@@ -147,13 +149,13 @@ def by_pipe(texts: Sequence[Text], model: str) -> Iterator[tuple[Facts, Trees]]:
 
 
 def by_clients(texts: Sequence[Text], model: str) -> Iterator[tuple[Facts, Trees]]:
-    """As answers of a service that parses those texts together that happen to wait."""
+    """Parse by a service, which forms batches of the requests that happen to wait."""
     with serving(model, "cpu", 16) as (port, _), ThreadPoolExecutor(CLIENTS) as clients:
         yield {"clients": CLIENTS}, dict(clients.map(partial(ask, port), texts))
 
 
 def ask(port: int, text: Text) -> tuple[str, str]:
-    """The answer to a request."""
+    """Send a request and return the answer."""
     with closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
         body = json.dumps({"text": text.text, "id": text.id})
         connection.request("POST", "/v1/parse", body, {"Content-Type": "application/json"})
@@ -164,7 +166,7 @@ def ask(port: int, text: Text) -> tuple[str, str]:
 def by_runs(
     texts: Sequence[Text], model: str, n_kills: int, rng: random.Random, engines: Sequence[tuple[str, int]]
 ) -> Iterator[tuple[Facts, Trees]]:
-    """By bulk runs that are killed and started again."""
+    """Parse by bulk runs that are killed and restarted."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "texts.jsonl"
         path.write_text("".join(json.dumps({"id": one.id, "text": one.text}) + "\n" for one in texts))
@@ -180,7 +182,7 @@ def by_runs(
 
 
 def kill_once(command: Sequence[str], out: Path, rng: random.Random) -> int:
-    """Start a run and kill all of its processes some moments after it has written a part; how many there are then."""
+    """Start a run, kill all its processes shortly after it has written a part, and return the number of parts."""
     before = n_parts(out)
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     while n_parts(out) == before and process.poll() is None:
@@ -192,12 +194,12 @@ def kill_once(command: Sequence[str], out: Path, rng: random.Random) -> int:
 
 
 def n_parts(out: Path) -> int:
-    """How many parts are there."""
+    """Return the number of finished parts."""
     return len(list((out / "checksums").glob("[0-9]*")))
 
 
 def read_parts(out: Path) -> Trees:
-    """What a run has found."""
+    """Read the results of a run."""
 
     def rows(table: str) -> list[Any]:
         parts = [path.read_text("utf-8") for path in sorted((out / table).glob("*.jsonl"))]

@@ -1,12 +1,12 @@
-"""How fast this checkout parses, and how fast another one does, in turn and in the same run.
+"""Compare the parsing speed of this checkout with another one, alternating in the same run.
 
     python -m benchmarks.runtime corpora/gum [--other CHECKOUT] [--without-bfloat16] [--rounds 5]
 
-From gold EDUs to trees with `en` on the CPU, six documents of GUM, one after the other and then as a stream. Each
-checkout has a process of its own, and nothing is cached. Both parse a document before the next one comes, and take
-turns in going first. Prints a line of JSON for each document, for their sum (`all`) and for the stream (`together`):
-EDUs a second by the clock, CPU milliseconds per EDU, and the ratios of both checkouts; all are medians of rounds.
-OMP_NUM_THREADS says how many threads both have.
+Measures `en` on the CPU, from gold EDUs to trees, on six documents of GUM, one by one and then as a stream. Each
+checkout has its own process, and nothing is cached. Both parse a document before the next one, and alternate in going
+first. Prints one line of JSON per document, for their sum (`all`) and for the stream (`together`): EDUs per second,
+CPU milliseconds per EDU, and the ratios of the checkouts, all as medians of rounds. OMP_NUM_THREADS sets the number of
+threads of both.
 """
 
 import argparse
@@ -29,27 +29,29 @@ DOCUMENTS = (
 )  # fmt: skip
 DRIVER = Path(__file__).with_name("runtime_driver.py")
 ALL, TOGETHER = "all", "together"
-"""The sum over documents that are parsed one by one, and all as one stream."""
+"""The names of the rows for the sum over documents and for the stream."""
 
 
 class Seconds(NamedTuple):
-    """How long something took."""
+    """Elapsed time and CPU time."""
 
     wall: float
     cpu: float
-    """Of all threads."""
+    """The CPU time of all threads."""
 
 
 Round = dict[str, Seconds]
-"""Of each document, and of all."""
+"""The times of each document, of their sum and of the stream."""
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
-    parser.add_argument("--other", type=Path, metavar="CHECKOUT", help="another commit of genrst, in a folder")
-    parser.add_argument("--without-bfloat16", action="store_true", help="the other one computes in float32 everywhere")
+    parser.add_argument("--other", type=Path, metavar="CHECKOUT", help="folder with another commit of genrst")
+    parser.add_argument(
+        "--without-bfloat16", action="store_true", help="let the other checkout compute in float32 only"
+    )
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     if arguments.without_bfloat16 and arguments.other is None:
@@ -69,31 +71,31 @@ def main() -> None:
 
 
 def read_documents(folder: Path) -> list[Document]:
-    """The documents of the benchmark."""
+    """Read the documents of the benchmark."""
     wanted = {f"GUM_{name}" for name in DOCUMENTS}
     found = [document for document in load_corpus(folder) if document.id in wanted]
     if missing := wanted - {document.id for document in found}:
-        raise SystemExit(f"{folder}: GUM must have {min(missing)}, which is not there")
+        raise SystemExit(f"{folder}: the document {min(missing)} of GUM is missing")
     return found
 
 
 @contextmanager
 def start(folder: Path, options: Sequence[str], documents: Sequence[Document]) -> Iterator["subprocess.Popen[str]"]:
-    """A process that has the parser of a checkout."""
+    """Start a process with the parser of a checkout."""
     command = [sys.executable, "-W", "ignore", str(DRIVER), *options]
     environment = {**os.environ, "PYTHONPATH": str(folder.resolve())}
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
     with process:
         found = json.loads(ask(process, json.dumps([plain(document) for document in documents])))
         if not Path(found).samefile(folder):
-            raise SystemExit(f"{folder}: genrst must be imported from there, got {found}")
+            raise SystemExit(f"{folder}: genrst was imported from another folder, {found}")
         yield process
         assert process.stdin is not None
         process.stdin.close()
 
 
 def plain(document: Document) -> dict[str, object]:
-    """What every commit can make a document of."""
+    """Return a document as plain data that every commit can read."""
 
     def spans(found: Sequence[Span]) -> list[list[object]]:
         return [[span.start, span.end, span.label] for span in found]
@@ -103,18 +105,18 @@ def plain(document: Document) -> dict[str, object]:
 
 
 def ask(process: "subprocess.Popen[str]", line: str) -> str:
-    """The answer of a process to a line."""
+    """Send a line to a process and return its answer."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(f"{line}\n")
     process.stdin.flush()
     if not (answer := process.stdout.readline()):
-        raise SystemExit("a process that parses has ended; its error is above")
+        raise SystemExit("a parsing process has died; its error is above")
     return answer
 
 
 def take_turns(drivers: Sequence["subprocess.Popen[str]"], names: Sequence[str], n_rounds: int) -> list[list[Round]]:
-    """The rounds of each driver."""
+    """Run the rounds, alternating between the drivers."""
     rounds: list[list[Round]] = [[{} for _ in range(n_rounds)] for _ in drivers]
     for number in range(n_rounds):
         for document, name in enumerate([*names, TOGETHER]):
@@ -129,7 +131,7 @@ def take_turns(drivers: Sequence["subprocess.Popen[str]"], names: Sequence[str],
 
 
 def describe(of_checkouts: Sequence[Sequence[Seconds]], n_edus: int) -> dict[str, object]:
-    """The speed of each checkout in its rounds, and the ratios of the first to the second."""
+    """Return the speed of each checkout, and the ratios of the first to the second."""
     rows = [speed(own, n_edus) for own in of_checkouts]
     if len(rows) == 1:
         return {"this": rows[0]}
@@ -143,7 +145,7 @@ def describe(of_checkouts: Sequence[Sequence[Seconds]], n_edus: int) -> dict[str
 
 
 def speed(rounds: Sequence[Seconds], n_edus: int) -> dict[str, float]:
-    """Medians of rounds."""
+    """Return the medians of rounds."""
     return {
         "edus_per_second": round(median(n_edus / one.wall for one in rounds), 1),
         "cpu_milliseconds_per_edu": round(1000 * median(one.cpu / n_edus for one in rounds), 3),

@@ -1,8 +1,8 @@
-"""Parses documents again and again for `benchmarks.runtime`, with whatever genrst is first on PYTHONPATH.
+"""Parse documents repeatedly for `benchmarks.runtime`, with the genrst that is first on PYTHONPATH.
 
-This is a script: it imports nothing from this checkout, and uses only what genrst has had for long. The documents come
-as the first line of the input, in JSON. Each further line is the number of one that is to be parsed, or `together` for
-a stream of all, and is answered with the seconds by the clock and those of the CPU.
+This script imports nothing else from this checkout, and uses only long-standing parts of genrst. The first line of the
+input has the documents as JSON. Each further line is the number of a document to parse, or `together` for a stream of
+all, and is answered with the elapsed and the CPU seconds.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from genrst.document import Span
 
 
 def main() -> None:
-    """Load the parser, parse everything once, say where the parser is from, and wait for numbers."""
+    """Load the parser, parse everything once, print the folder of genrst, and wait for numbers."""
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--without-bfloat16", action="store_true")
     if arguments.parse_args().without_bfloat16:
@@ -50,21 +50,21 @@ def _document(fields: dict[str, Any]) -> Document:
 
 
 def _turn_off_cache() -> None:
-    """Forget the states of a text once it is parsed; the class that keeps them has had two names."""
+    """Disable the encoder cache; its class has had two names."""
     for module, name in (("genrst.chart.texts", "EncoderCache"), ("genrst.parser.chart_reading", "KnownStates")):
         try:
             getattr(importlib.import_module(module), name).most_pieces = 0
         except ImportError:
             continue
         return
-    sys.exit("the cache of the encoder is nowhere to be found")
+    sys.exit("cannot find the encoder cache of this checkout")
 
 
 def _turn_off_bfloat16() -> None:
-    """Only older commits have this function."""
+    """Disable bfloat16 through a function that only older commits have."""
     search: Any = importlib.import_module("genrst.parser.search")
     if not hasattr(search, "computes_bfloat16"):
-        sys.exit("genrst.parser.search must have computes_bfloat16")
+        sys.exit("this checkout has no genrst.parser.search.computes_bfloat16 to turn off")
     search.computes_bfloat16 = lambda device: False
 
 

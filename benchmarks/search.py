@@ -1,12 +1,11 @@
-"""How fast search is, and how close to what the machine could do.
+"""Measure the speed of search, also relative to the peak speed of the machine.
 
     python -m benchmarks.search --prepared FILE --model DIR [--edus 50 100 200] [--beams 1 10] [--literal 30]
 
-Prints a JSON object per line: a search of one document of m EDUs with a beam of k (documents of a corpus are joined
-to get one of that length; without a corpus, random words and random weights at the paper's sizes). `share` is the time
-that the arithmetic needs at the machine's measured matrix rate, over the time taken. `--literal M` also runs the
-pseudo-code, one state at a time, on the same scorer and a document of M EDUs; `--batch` parses all development
-documents at once.
+Prints one line of JSON per search of a document of m EDUs with a beam of k. Documents of a corpus are joined to that
+length; without a corpus, words and weights are random, at the paper's sizes. `share` is the time that the arithmetic
+needs at the machine's measured matrix rate, divided by the time taken. `--literal M` also runs the pseudo-code, one
+state at a time, with the same scorer on a document of M EDUs. `--batch` also parses all dev documents at once.
 """
 
 import argparse
@@ -46,7 +45,7 @@ SEARCHES: dict[str, Callable[[NetworkScorer, int], object]] = {
 
 
 class CountingScorer(NetworkScorer):
-    """A scorer that counts its work."""
+    """A scorer that counts its operations."""
 
     def __init__(self, model: RnngModel, examples: Sequence[Example]) -> None:
         self.counts: Counter[str] = Counter()
@@ -70,7 +69,7 @@ class CountingScorer(NetworkScorer):
 
 
 def needed_flops(model: RnngModel, example: Example, counts: Counter[str]) -> float:
-    """Multiplications and additions in the matrix products that the search must compute."""
+    """Return the FLOPs of the matrix products that the search needs."""
     c, lm = model.network.config, model.network.language_model
     n_words = len(lm.bias) if lm is not None else 0
     predicted = len(model.network.action_head.scores.bias) + c.word_size
@@ -90,7 +89,7 @@ def needed_flops(model: RnngModel, example: Example, counts: Counter[str]) -> fl
 
 
 def matrix_rate(device: torch.device) -> float:
-    """FLOP/s of a large float32 matrix product."""
+    """Return the FLOP/s of a large float32 matrix product."""
     a, b = torch.randn(3000, 3000, device=device), torch.randn(3000, 3000, device=device)
     times = []
     for _ in range(5):
@@ -103,7 +102,7 @@ def matrix_rate(device: torch.device) -> float:
 
 
 def measure(model: RnngModel, examples: Sequence[Example], search: str, beam: int, rate: float) -> dict[str, object]:
-    """One search of some documents, the better of two runs."""
+    """Measure one search of documents, the better of two runs."""
     device = model.network.embeddings.weight.device
     seconds = []
     for _ in range(2):
@@ -122,14 +121,14 @@ def measure(model: RnngModel, examples: Sequence[Example], search: str, beam: in
         "edus_per_second": n_edus / min(seconds),
         "peak_memory_mib": peak_memory(device),
     }
-    # A GPU works on every slot, needed or not, and replays recorded steps, so counts would mean nothing.
+    # A GPU computes every slot, needed or not, and replays recorded steps, so counts would be meaningless.
     return row | count(model, examples, search, beam, rate, min(seconds)) if sync_is_free(device) else row
 
 
 def count(
     model: RnngModel, examples: Sequence[Example], search: str, beam: int, rate: float, seconds: float
 ) -> dict[str, object]:
-    """What the search had to compute, and the share of the machine's rate at which it did."""
+    """Return the operations of the search, and the share of the machine's rate that it reached."""
     counting = CountingScorer(model, examples)
     SEARCHES[search](counting, beam)
     flops = sum(needed_flops(model, example, Counter()) for example in examples)
@@ -138,7 +137,7 @@ def count(
 
 
 def measure_literal(model: RnngModel, example: Example, beam: int) -> dict[str, object]:
-    """The pseudo-code and the fast search on the same document."""
+    """Measure the pseudo-code and the fast search on the same document."""
     seconds = []
     searches: tuple[Callable[[NetworkScorer], object], ...] = (
         lambda scorer: search_bags_literally(scorer, beam),
@@ -154,7 +153,7 @@ def measure_literal(model: RnngModel, example: Example, beam: int) -> dict[str, 
 
 
 def join_examples(examples: Sequence[Example], n_edus: int) -> Example:
-    """One document of exactly n EDUs, made of others one after the other."""
+    """Concatenate examples into one with exactly n EDUs."""
     parts: list[Example] = []
     left = n_edus
     while left:
@@ -177,7 +176,7 @@ def join_examples(examples: Sequence[Example], n_edus: int) -> Example:
 
 
 def first_edus(example: Example, n_edus: int) -> Example:
-    """The start of a document, without a tree. A word whose head comes later becomes a root."""
+    """Return the first EDUs of a document, without a tree. A word whose head is cut off becomes a root."""
     syntax = example.syntax
     n_tokens = syntax.edu_tokens[n_edus]
     n_words, n_pieces = (lengths[:n_edus].sum() for lengths in (example.edu_lengths, example.piece_lengths))
@@ -208,13 +207,13 @@ def main() -> None:
     parser.add_argument("--edus", type=int, nargs="*", default=[50, 100, 200, 400, 800])
     parser.add_argument("--beams", type=int, nargs="*", default=[1, 5, 10, 20, 80])
     parser.add_argument("--searches", nargs="*", default=list(SEARCHES), choices=list(SEARCHES))
-    parser.add_argument("--literal", type=int, default=0, help="EDUs of a document for the pseudo-code (0: skip it)")
+    parser.add_argument("--literal", type=int, default=0, help="number of EDUs for the pseudo-code (0: skip it)")
     parser.add_argument("--literal-beam", type=int, default=20)
-    parser.add_argument("--batch", action="store_true", help="also all development documents at once")
+    parser.add_argument("--batch", action="store_true", help="also parse all dev documents at once")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     arguments = parser.parse_args()
     if (arguments.prepared is None) != (arguments.model is None):
-        parser.error("--prepared and --model go together")
+        parser.error("--prepared and --model must be given together")
     device = torch.device(arguments.device)
     model, examples = load(arguments, device)
     rate = matrix_rate(device)
@@ -235,7 +234,7 @@ def main() -> None:
 
 
 def load(arguments: argparse.Namespace, device: torch.device) -> tuple[RnngModel, list[Example]]:
-    """A trained model and its development documents, or random ones."""
+    """Return a trained model with its dev documents, or a random model with random documents."""
     if arguments.prepared and arguments.model:
         return load_rnng(arguments.model, str(device)), load_prepared(arguments.prepared).dev
     symbols = random_prepared().symbols

@@ -1,19 +1,19 @@
-"""How many requests a second a service answers, how long clients wait, and what it is worth to search together.
+"""Measure the throughput and latency of the service, and the benefit of batching.
 
     python -m benchmarks.serve --clients 32 --seconds 60
 
-A service is started on this machine, once with batches and once without. Clients ask for the trees of different parts
-of a text, whose EDUs are known, one request after the other; every answer is compared with what the parser gives
-without the service. Prints a line of JSON for each setting (requests a second, and a second of
-the service's processor time, its start included; seconds by percentile, answers that
-differ, resident memory after the first tenth and at the end), and a last one with the ratio of the two rates.
+A service is started on this machine, once with batches and once without. Clients request the trees of different parts
+of a text with given EDUs, one request after the other. Every answer is compared with the result of the parser without
+the service. Prints one line of JSON per setting (requests per second and per CPU second of the service, including its
+start; latency percentiles; answers that differ; resident memory after the first tenth and at the end), and a last line
+with the ratio of the two rates.
 
-    python -m benchmarks.serve --hostile 3      # three times without and with a hostile client beside the others
-    python -m benchmarks.serve --texts 2000     # memory while so many different texts are parsed
+    python -m benchmarks.serve --hostile 3      # three rounds each without and with a hostile client
+    python -m benchmarks.serve --texts 2000     # memory while 2,000 different texts are parsed
 
-The hostile client has an address of its own. All at the same time, it sends texts of 98 KB in short sentences, asks
-for the 20 best trees of 2,000 EDUs, sends brackets that are never closed, and holds 300 connections open with headers
-that never end. The last line has the ratios of the 99th percentiles of all other clients.
+The hostile client has its own address. Concurrently, it sends texts of 98 KB in short sentences, requests the 20 best
+trees of 2,000 EDUs, sends unclosed brackets, and holds 300 connections open with headers that never end. The last line
+has the ratios of the 99th percentiles of all other clients.
 """
 
 import argparse
@@ -58,10 +58,12 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--edus", type=int, nargs="+", default=[5, 10, 20], help="of requests, in turn")
-    parser.add_argument("--batches", type=int, nargs=2, default=[16, 1], help="requests that are parsed together")
-    parser.add_argument("--hostile", type=int, default=0, metavar="N", help="rounds without and with a hostile client")
-    parser.add_argument("--texts", type=int, default=0, metavar="N", help="measure memory over so many texts")
+    parser.add_argument("--edus", type=int, nargs="+", default=[5, 10, 20], help="EDUs per request, in turn")
+    parser.add_argument("--batches", type=int, nargs=2, default=[16, 1], help="maximum batch sizes to compare")
+    parser.add_argument(
+        "--hostile", type=int, default=0, metavar="N", help="measure N rounds each without and with a hostile client"
+    )
+    parser.add_argument("--texts", type=int, default=0, metavar="N", help="measure the memory over N different texts")
     arguments = parser.parse_args()
     if arguments.texts:
         measure_memory(arguments)
@@ -77,7 +79,7 @@ def main() -> None:
 
 
 def make_questions(path: Path, model: str, device: str, sizes: Sequence[int]) -> list[tuple[bytes, Any]]:
-    """Bodies of requests, each with the tree that the parser finds without a service."""
+    """Make request bodies, each with the tree that the parser finds without a service."""
     parser = genrst.load(model, device=device)
     edus = parser.segment(path.read_text(encoding="utf-8")).edu_texts
     parts = [edus[start : start + size] for size in sizes for start in range(0, len(edus) - size + 1, 3)]
@@ -88,7 +90,7 @@ def make_questions(path: Path, model: str, device: str, sizes: Sequence[int]) ->
 def measure(
     arguments: argparse.Namespace, batch: int, questions: Sequence[tuple[bytes, Any]], has_hostile: bool = False
 ) -> dict[str, Any]:
-    """Ask a service from many clients for some time, perhaps with a hostile one beside them."""
+    """Send requests to a service from many clients for some time, optionally with a hostile client."""
     cpu_before = children_cpu_seconds()
     hostile = attacking if has_hostile else nullcontext
     with serving(arguments.model, arguments.device, batch, READ_ANEW) as (port, process), hostile(port):
@@ -128,7 +130,7 @@ def measure(
 def serving(
     model: str, device: str, batch: int, program: Sequence[str] = PROGRAM
 ) -> Iterator[tuple[int, "subprocess.Popen[bytes]"]]:
-    """A service in a process of its own, and its port."""
+    """Run a service in its own process; yield its port and process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -156,7 +158,7 @@ def ask(
     outcomes: "Counter[str]",
     address: str = "",
 ) -> None:
-    """Ask one question after the other, until the end."""
+    """Send one request after the other until `end`."""
     connection = http.client.HTTPConnection("127.0.0.1", port, source_address=(address, 0))
     number = 0
     while (start := time.perf_counter()) < end:
@@ -172,7 +174,7 @@ def ask(
 
 @contextmanager
 def attacking(port: int) -> Iterator[None]:
-    """A hostile client in a process of its own, for the time of a measurement."""
+    """Run a hostile client in its own process."""
     process = get_context("spawn").Process(target=attack, args=(port,), daemon=True)
     process.start()
     try:
@@ -183,7 +185,7 @@ def attacking(port: int) -> Iterator[None]:
 
 
 def attack(port: int) -> None:
-    """All that a hostile client does; prints what it got, a line for each kind, every ten seconds."""
+    """Run all attacks of the hostile client; print the counts of its answers every ten seconds."""
     outcomes: Counter[str] = Counter()
     edus = ["It rained,", "so we stayed in."] * 1000
     bodies = {
@@ -201,7 +203,7 @@ def attack(port: int) -> None:
 
 
 def attack_by_bodies(port: int, kind: str, body: bytes, outcomes: "Counter[str]") -> None:
-    """Send a body again and again."""
+    """Send a body repeatedly."""
     while True:
         try:
             connection = http.client.HTTPConnection("127.0.0.1", port, source_address=HOSTILE)
@@ -213,7 +215,7 @@ def attack_by_bodies(port: int, kind: str, body: bytes, outcomes: "Counter[str]"
 
 
 def attack_by_headers(port: int, n: int, outcomes: "Counter[str]") -> None:
-    """Hold connections open, with a byte a second of a header that never ends."""
+    """Hold connections open by sending a header that never ends, one byte per second."""
     connections: list[socket.socket] = []
     while True:
         while len(connections) < n:
@@ -252,20 +254,20 @@ def measure_memory(arguments: argparse.Namespace) -> None:
 
 
 def shape(tree: Any) -> Any:  # noqa: ANN401
-    """A tree without its probabilities, which differ in their last digits."""
+    """Return a tree without its probabilities, which differ in their last digits."""
     if "edu" in tree:
         return tree["edu"]
     return tree["relation"], tree["nuclearity"], [shape(child) for child in tree["children"]]
 
 
 def children_cpu_seconds() -> float:
-    """The processor time of all processes that were started here and have ended."""
+    """Return the CPU time of all finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def resident_megabytes(pid: int) -> int | None:
-    """The resident memory of a process, where the system tells."""
+    """Return the resident memory of a process, or None if /proc is not available."""
     status = Path(f"/proc/{pid}/status")
     lines = status.read_text().splitlines() if status.exists() else []
     return next((int(line.split()[1]) // 1024 for line in lines if line.startswith("VmRSS")), None)

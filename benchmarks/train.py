@@ -1,9 +1,10 @@
-"""How fast training is: the batched network against the plain equations, which take one action at a time.
+"""Measure training speed: the batched network against a reference that computes one action at a time.
 
     python -m benchmarks.train [--prepared FILE] [--device cuda] [--documents 16] [--precision bfloat16]
 
-Prints one JSON object. Without prepared features of a corpus it uses random documents of GUM's sizes. The reference is
-the one that the tests compare the network with; it gets one short document, because an epoch would take hours.
+Prints one JSON object. Without prepared features of a corpus, it uses random documents of GUM's sizes. The reference is
+the implementation that the tests compare the network with. It runs on one short document, because an epoch would take
+hours.
 """
 
 import argparse
@@ -50,21 +51,23 @@ def main() -> None:
 
 
 def parse_arguments() -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prepared", type=Path, help="prepared features of a corpus (genrst train --prepare-only)")
+    parser.add_argument("--prepared", type=Path, help="file of prepared features (from genrst train --prepare-only)")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--documents", type=int, default=0, help="train on the first N documents (0: all)")
     parser.add_argument("--batch-documents", type=int, default=8)
     parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
     parser.add_argument("--kind", choices=("generative", "discriminative"), default="generative")
-    parser.add_argument("--epochs", type=int, default=3, help="the first one warms up and is not counted")
-    parser.add_argument("--reference-edus", type=int, default=30, help="EDUs of the document for the reference")
+    parser.add_argument(
+        "--epochs", type=int, default=3, help="number of epochs, of which the first is a warm-up (default: 3)"
+    )
+    parser.add_argument("--reference-edus", type=int, default=30, help="number of EDUs for the reference (default: 30)")
     return parser.parse_args()
 
 
 def describe(arguments: argparse.Namespace, prepared: Prepared) -> dict[str, object]:
-    """The machine, the settings and the data."""
+    """Describe the machine, the settings and the data."""
     return {
         "machine": machine(torch.device(arguments.device)),
         "threads": torch.get_num_threads(),
@@ -80,7 +83,7 @@ def describe(arguments: argparse.Namespace, prepared: Prepared) -> dict[str, obj
 
 
 def measure_batched(network: Network, prepared: Prepared, arguments: argparse.Namespace) -> dict[str, float]:
-    """Time whole epochs of training steps, optimizer included; the best of those after the first."""
+    """Time whole epochs of training steps, including the optimizer; return the best one after the first."""
     device = network.embeddings.weight.device
     config = TrainingConfig(batch_documents=arguments.batch_documents, precision=arguments.precision)
     trainer = Trainer(network, make_task(replace(prepared, dev=[]), network, config, seed=1), config, seed=1)
@@ -98,7 +101,7 @@ def measure_batched(network: Network, prepared: Prepared, arguments: argparse.Na
 
 
 def measure_reference(network: Network, prepared: Prepared, n_edus: int) -> float:
-    """EDUs per second of the plain equations, forward and backward, on the document nearest to the wanted size."""
+    """Return EDUs per second of the reference, forward and backward, on the document closest to the given size."""
     example: Example = min(prepared.train, key=lambda one: abs(one.n_edus - n_edus))
     device = network.embeddings.weight.device
     torch.set_default_device(device)
@@ -112,7 +115,7 @@ def measure_reference(network: Network, prepared: Prepared, n_edus: int) -> floa
 
 
 def machine(device: torch.device) -> str:
-    """The name of the GPU, or of the CPU."""
+    """Return the name of the GPU or the CPU."""
     return torch.cuda.get_device_name() if device.type == "cuda" else platform.processor() or platform.machine()
 
 
@@ -123,14 +126,14 @@ def synchronise(device: torch.device) -> None:
 
 
 def peak_memory(device: torch.device) -> float:
-    """MiB of the GPU, or of the process so far."""
+    """Return the peak memory of the GPU or of the process, in MiB."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated() / 2**20
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
 
 
 def random_prepared() -> Prepared:
-    """Random documents of the sizes of GUM."""
+    """Make random documents of GUM's sizes."""
     rng = random.Random(1)
     words = Vocabulary((*SPECIALS, *(f"w{number}" for number in range(N_WORDS - len(SPECIALS)))))
     deprels = Vocabulary((NONE, UNK, *(f"d{number}" for number in range(45))))
@@ -141,7 +144,7 @@ def random_prepared() -> Prepared:
 
 
 def random_example(name: str, n_edus: int, rng: random.Random) -> Example:
-    """A document of short sentences in which every word depends on the first, with a random tree."""
+    """Make a document of short sentences in which every word depends on the first, with a random tree."""
     lengths = [rng.randint(1, 2 * N_EDU_WORDS) for _ in range(n_edus)]
     edu_tokens = [0, *accumulate(lengths)]
     sentences = [edu // 2 for edu in range(n_edus)]
@@ -150,7 +153,7 @@ def random_example(name: str, n_edus: int, rng: random.Random) -> Example:
     syntax = Syntax(
         heads, [2 + head % 45 for head in heads], edu_tokens, sentences, [edu // 6 for edu in range(n_edus)]
     )
-    # The stack stays about as deep as in real trees.
+    # These probabilities keep the stack about as deep as in real trees.
     actions = random_actions(n_edus, rng, N_LABELS, lambda size: 0.52 if size < 15 else 0.4)
     return Example(name, words, np.array(lengths, dtype=np.int64), words, syntax, actions)
 

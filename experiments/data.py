@@ -1,4 +1,4 @@
-"""Prepared documents that models are trained on and compared on: from a corpus, or from a file of features."""
+"""Prepared documents for training and comparing models, from a corpus or from a file of features."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,15 +23,15 @@ from genrst.trees.relations import load_inventory
 
 @dataclass(frozen=True)
 class Split:
-    """Documents to compare searches on, and the symbols of their gold trees."""
+    """Documents for comparing searches, with the symbols of their gold trees."""
 
     name: str
     examples: Sequence[Example]
     symbols: Symbols
-    """Those of the models, followed by labels that occur only in gold trees of this split."""
+    """The symbols of the models, followed by labels that occur only in gold trees of this split."""
 
     def first(self, n: int | None) -> "Split":
-        """The first n documents, under another name, or all if n is None."""
+        """Return the first n documents as a split with another name, or all if n is None."""
         return self if n is None else Split(f"{self.name}-first-{n}", self.examples[:n], self.symbols)
 
     @property
@@ -40,45 +40,45 @@ class Split:
         return tuple(example.id for example in self.examples)
 
     def evaluate(self, derivations: Sequence[Sequence[int]]) -> Evaluation:
-        """Compare trees, given as their actions, with the gold ones; also level by level."""
+        """Evaluate trees, given as their actions, against the gold trees, also by level."""
         return evaluate_parses(self.examples, derivations, self.symbols)
 
 
 def load_features(configs: Sequence[RunConfig], file: Path | None, cache: Path) -> Prepared:
-    """The features of train and dev that all models share: from a file, or from the corpus."""
+    """Load the train and dev features that all models share, from a file or from the corpus."""
     if file is not None:
         return read_features(file, "rnng")
     return prepare_data(shared_source(configs), cache)[0]
 
 
 def read_features(file: Path, kind: TaskKind) -> Prepared:
-    """Prepared features from a file, which must be for this kind of model."""
+    """Read prepared features from a file, which must be for this kind of model."""
     prepared = load_prepared(file)
     if prepared.kind != kind:
         wanted = "charts" if kind == "chart" else "models that build trees step by step"
-        raise UsageError(f"{file}: features must be prepared for {wanted}, but were for other models")
+        raise UsageError(f"{file}: these features were prepared for another kind of model, not for {wanted}")
     return prepared
 
 
 def shared_source(configs: Sequence[RunConfig]) -> RunConfig:
-    """The configuration to prepare the features with that several models share.
+    """Return the configuration for preparing features that several models share.
 
-    It is one with an encoder, if there is any: models without an encoder ignore word pieces.
+    A configuration with an encoder is preferred, because models without one ignore word pieces.
     """
     encoders = {config.model.encoder for config in configs} - {None}
     sources = {(config.data, kind_of(config.model)) for config in configs}
     if len(sources) > 1 or len(encoders) > 1:
-        raise UsageError("all models must have the same data and encoder, for they share features")
+        raise UsageError("all models must have the same data and encoder, because they share features")
     return next((config for config in configs if config.model.encoder is not None), configs[0])
 
 
 def load_dev(prepared: Prepared) -> Split:
-    """The development documents."""
+    """Return the dev documents."""
     return Split("dev", prepared.dev, prepared.symbols)
 
 
 def load_test(config: DataConfig, prepared: Prepared) -> Split:
-    """The test documents of the corpus, prepared with the symbols of the models."""
+    """Load the test documents of the corpus, prepared with the symbols of the models."""
     documents = list(open_split(config, "test"))
     inventory = load_inventory(prepared.notes["inventory"])
     trees = [prepare_tree(_gold_tree(document), inventory) for document in documents]
@@ -92,5 +92,5 @@ def load_test(config: DataConfig, prepared: Prepared) -> Split:
 
 def _gold_tree(document: Document) -> Tree:
     if document.tree is None:
-        raise TreeError(f"{document.id}: a document must have a tree to evaluate on")
+        raise TreeError(f"{document.id}: the document has no gold tree to evaluate against")
     return document.tree

@@ -1,4 +1,4 @@
-"""Run trainings and searches in parallel, each in its own process; results that already have a file are skipped."""
+"""Run trainings and searches in parallel, each in its own process; existing results are skipped."""
 
 import multiprocessing
 import os
@@ -21,12 +21,12 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Starts the trainings and searches that have no file yet."""
+    """Starts the trainings and searches that have no result file yet."""
 
     workers: Executor
     device: str
     at_once: int
-    """Hypotheses side by side in one search."""
+    """The number of hypotheses searched at once."""
 
     def train(self, runs: Sequence[SeedRun], prepared: Prepared) -> Iterator[SeedRun]:
         """Train, and yield every run as soon as it is finished."""
@@ -56,18 +56,18 @@ class Schedule:
 
     def _start(self, run: SeedRun, searches: Sequence[Search], split: Split) -> list["Future[None]"]:
         missing = [search for search in searches if not result_path(run, search, split).is_file()]
-        # The slow ones first, so that no single worker is left running at the end.
+        # The slowest searches start first, so that no single worker is left running at the end.
         missing.sort(key=lambda search: -search.beam)
         return [self.workers.submit(run_search, run, search, split, self.at_once, self.device) for search in missing]
 
 
 class Here(Executor):
-    """Runs each task at once, in this process."""
+    """Runs each task immediately in this process."""
 
     def submit(
         self, fn: Callable[Parameters, Value], /, *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> "Future[Value]":
-        """The task is done when this returns."""
+        """Run the task; it is done when this returns."""
         future: Future[Value] = Future()
         future.set_result(fn(*args, **kwargs))
         return future
@@ -75,7 +75,7 @@ class Here(Executor):
 
 @contextmanager
 def start_workers(n_jobs: int) -> Iterator[Executor]:
-    """An executor; when a task fails, tasks that have not started are dropped."""
+    """Yield an executor; when a task fails, tasks that have not started are cancelled."""
     if n_jobs == 1:
         yield Here()
         return
@@ -94,7 +94,7 @@ def _start_worker(n_threads: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """Exit with the parent: an orphaned worker would keep writing into the folders of the next start."""
+    """Exit with the parent process, because an orphaned worker would write to the folders of the next run."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

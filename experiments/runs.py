@@ -1,7 +1,7 @@
-"""Train one seed of a model and search with it; each step writes files that a later start reuses.
+"""Train one seed of a model and search with it; each step writes files that later runs reuse.
 
-The result of a search holds the actions of every tree, so that everything else can be computed from it. Scheduling is
-in `experiments/jobs.py`.
+The result of a search holds the actions of every tree, from which everything else can be computed. Scheduling is in
+`experiments/jobs.py`.
 """
 
 import json
@@ -34,10 +34,10 @@ from genrst.training.run import CONFIG, LOG, MODEL, Run, read_log
 from genrst.training.run_config import RunConfig, load_config
 
 TRAINED = "trained.json"
-"""Written last: a run that has it is finished."""
+"""Written last, so a run that has this file is finished."""
 
 MAX_STACK = 40
-"""The bound on the stacks of bag-level search; other searches are fast without one."""
+"""The limit on stacks in bag-level search; other searches are fast without a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,48 +45,48 @@ class SeedRun:
     """One seed of a model, and the folder of its run."""
 
     model: str
-    """Its name: in the tables, generative or discriminative."""
+    """The name of the model; in the tables, generative or discriminative."""
     seed: int
     config: RunConfig
     folder: Path
 
     @property
     def model_folder(self) -> Path:
-        """The folder of its best epoch."""
+        """The folder of the best epoch."""
         return self.folder / MODEL
 
     @property
     def is_trained(self) -> bool:
-        """Whether training is over. A model without a log was put there by hand, and is used as it is."""
+        """Whether training is finished. A model without a log was put there by hand and is used as it is."""
         is_given = is_model(self.model_folder) and not (self.folder / LOG).exists()
         return is_given or (self.folder / TRAINED).is_file()
 
     def check_settings(self) -> None:
-        """Raise an error if the folder holds a run of other settings."""
+        """Raise an error if the folder holds a run with other settings."""
         path = self.folder / CONFIG
         if not path.is_file():
             return
         earlier = load_config(path)
         training = replace(earlier.training, seeds=self.config.training.seeds)
         if (earlier.model, training) != (self.config.model, self.config.training):
-            raise UsageError(f"{self.folder} holds a run of other settings: choose another --output")
+            raise UsageError(f"{self.folder} holds a run with other settings; choose another --output")
 
     def summary(self) -> dict[str, Any]:
-        """How training went; only model and seed if the model was put there by hand."""
+        """Summarise the training; only model and seed if the model was put there by hand."""
         path = self.folder / TRAINED
         known = json.loads(path.read_bytes()) if path.is_file() else {}
         return {"model": self.model, "seed": self.seed, **known}
 
 
 def list_seeds(name: str, config: RunConfig, seeds: Sequence[int], folder: Path) -> Iterator[SeedRun]:
-    """A run for each seed of a model."""
+    """Yield a run for each seed of a model."""
     for seed in seeds:
         own = replace(config, training=replace(config.training, seeds=(seed,)))
         yield SeedRun(name, seed, own, folder / f"seed-{seed}")
 
 
 def train(seed_run: SeedRun, prepared: Prepared, device: str) -> None:
-    """Train a seed to its end, from its checkpoint if there is one."""
+    """Train a seed to the end, resuming from its checkpoint if there is one."""
     run = Run(seed_run.config, seed_run.seed, seed_run.folder, choose_device(device))
     for record in run.records(prepared, run.find_checkpoint()):
         scores = " ".join(f"{aspect} {score:.1f}" for aspect, score in record.dev_scores.items())
@@ -101,7 +101,7 @@ def train(seed_run: SeedRun, prepared: Prepared, device: str) -> None:
         "seconds": sum(record.train_seconds + record.dev_seconds for record in records),
     }
     write_atomically(seed_run.folder / TRAINED, json.dumps(summary))
-    # Parsing dev took memory that other processes on the GPU need.
+    # Release the memory used for parsing dev, which other processes on the GPU need.
     torch.cuda.empty_cache()
 
 
@@ -109,33 +109,33 @@ KINDS: dict[str, tuple[RnngSearch, ...]] = {
     "generative": ("word", "bag", "greedy"),
     "discriminative": ("action", "greedy"),
 }
-"""The searches of each model; without words, action-level search takes the place of the others."""
+"""The searches of each model. Without words, action-level search replaces the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search; greedy search and discriminative models give words no weight."""
+    """A search. In greedy search and in discriminative models, words have no weight."""
 
     kind: RnngSearch
     beam: int = 1
     word_weight: float = 0.0
     word_beam: int | None = None
-    """k_w of word-level search; the beam if None."""
+    """k_w of word-level search (default: the beam)."""
     fast_beam: int | None = None
-    """k_s of word-level search; a tenth of the beam if None."""
+    """k_s of word-level search (default: a tenth of the beam)."""
     max_stack: int = MAX_STACK
-    """Of bag-level search."""
+    """The limit on stacks in bag-level search."""
 
     @property
     def name(self) -> str:
-        """The name of its files."""
+        """The name of its result files."""
         weight = f"-weight-{self.word_weight:g}" if self.word_weight else ""
         more = "".join(f"-{name}-{value}" for name, value in self.unusual.items())
         return self.kind if self.kind == "greedy" else f"{self.kind}-{self.beam}{weight}{more}"
 
     @property
     def unusual(self) -> dict[str, int | None]:
-        """The settings besides beam and weight that are not the usual ones, by the paper's names."""
+        """The non-default settings besides beam and weight, by the paper's names."""
         settings = (("k_w", self.word_beam, None), ("k_s", self.fast_beam, None), ("stack", self.max_stack, MAX_STACK))
         return {name: value for name, value, usual in settings if value != usual}
 
@@ -149,7 +149,7 @@ def list_searches(
     fast_beams: Sequence[int | None] = (None,),
     max_stacks: Sequence[int] = (MAX_STACK,),
 ) -> list[Search]:
-    """The searches of a model, of the kinds that are wanted, with all combinations of their settings."""
+    """List the searches of a model, of the given kinds, with all combinations of their settings."""
     beam_settings = list(product(beams, weights if model == "generative" else [0.0]))
     searches: dict[RnngSearch, list[Search]] = {
         "word": [Search("word", *one, *more) for one in beam_settings for more in product(word_beams, fast_beams)],
@@ -161,19 +161,19 @@ def list_searches(
 
 
 def list_bag_searches(config: AnyConfig, beam: int, weights: Sequence[float]) -> list[Search]:
-    """Bag-level search with each weight of words; a model without words is searched once."""
+    """List bag-level searches with each weight of words; a model without words is searched once."""
     return [Search("bag", beam, weight) for weight in (weights if config.kind == "generative" else [0.0])]
 
 
 @dataclass(frozen=True, slots=True)
 class Logp:
-    """log p of the actions and of the words of a tree; words are 0 if they have no weight."""
+    """log p of the actions and of the words of a tree; 0 for words that have no weight."""
 
     actions: float
     words: float
 
     def weighted(self, word_weight: float) -> float:
-        """What a search maximises."""
+        """Return the score that a search maximises."""
         return self.actions + word_weight * self.words if word_weight else self.actions
 
 
@@ -185,26 +185,26 @@ class FoundTree:
     actions: tuple[int, ...]
     logp: Logp
     gold_logp: Logp | None
-    """None if the gold tree has a label that the model does not know, which makes it impossible."""
+    """None if the gold tree has an unknown label, which makes it impossible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a search with one seed of a model found."""
+    """The result of a search with one seed of a model."""
 
     model: str
     seed: int
     search: Search
     trees: tuple[FoundTree, ...]
     seconds: float
-    """Of the search alone."""
+    """The time of the search alone."""
     n_bounded: int
-    """Trees that reach the bound on the stack."""
+    """The number of trees that reach the limit on the stack."""
     environment: Environment
 
 
 def result_path(seed_run: SeedRun, search: Search, split: Split) -> Path:
-    """Where a result is kept."""
+    """Return the path of a result."""
     return seed_run.folder / "searches" / split.name / f"{search.name}.json"
 
 
@@ -214,18 +214,18 @@ def read_result(seed_run: SeedRun, search: Search, split: Split) -> Result:
     try:
         result = from_mapping(Result, json.loads(path.read_bytes()))
     except (ConfigError, TypeError, ValueError) as error:
-        raise UsageError(f"{path}: the file must hold a result, got {error}") from error
+        raise UsageError(f"{path}: the file does not hold a valid result: {error}") from error
     if tuple(tree.id for tree in result.trees) != split.ids:
-        raise UsageError(f"{path}: the result is of other documents: choose another --output")
+        raise UsageError(f"{path}: the result is for other documents; choose another --output")
     return result
 
 
 def run_search(seed_run: SeedRun, search: Search, split: Split, at_once: int, device: str) -> None:
-    """Find the best tree of every document, up to `at_once` hypotheses side by side, and write the result."""
+    """Find the best tree of every document, with up to `at_once` hypotheses at once, and write the result."""
     processor = choose_device(device)
     model = load_rnng(seed_run.model_folder, str(processor))
     _check_symbols(model, split, seed_run)
-    # A document has a beam for every size of the stack, or one.
+    # In bag-level search, a document has a beam for each stack size; otherwise it has one beam.
     n_beams = search.max_stack if search.kind == "bag" else 1
     n_documents = max(1, at_once // (search.beam * n_beams))
     started = time.perf_counter()
@@ -249,22 +249,22 @@ def _check_symbols(model: RnngModel, split: Split, seed_run: SeedRun) -> None:
     own, given = model.symbols, split.symbols
     has_labels = given.actions.labels[: len(own.actions.labels)] == own.actions.labels
     if not has_labels or (own.words, own.deprels) != (given.words, given.deprels):
-        raise UsageError(f"{seed_run.model_folder}: the model was trained with other features than these")
+        raise UsageError(f"{seed_run.model_folder}: the model was trained with different features")
 
 
 def find_trees(
     models: Sequence[Member], examples: Sequence[Sequence[Example]], settings: RnngSettings, at_once: int
 ) -> list[SearchResult]:
-    """Search every document, up to `at_once` of them side by side; every model has examples of its own.
+    """Search every document, up to `at_once` of them at once; every model has its own examples.
 
-    Only bag-level search has a bound on stacks.
+    Only bag-level search has a limit on stacks.
     """
     finder = RnngFinder(models, settings if settings.search == "bag" else replace(settings, max_stack=None))
     return _in_parts(examples, at_once, lambda part: finder.search(part, settings.beam))
 
 
 def find_by_words(model: RnngModel, examples: Sequence[Example], search: Search, at_once: int) -> list[SearchResult]:
-    """Word-level search of every document, with all three beams as given."""
+    """Run word-level search on every document, with all three beams as given."""
     options = WordOptions(search.beam, search.word_beam, search.fast_beam, search.word_weight)
     is_right = model.symbols.nucleus_is_right
     return _in_parts(
@@ -288,7 +288,7 @@ def _in_parts(
 
 @torch.inference_mode()
 def gold_logp(model: RnngModel, example: Example) -> Logp | None:
-    """log p of the gold tree and of its words."""
+    """Return log p of the gold tree and of its words."""
     if max(example.actions) >= len(model.symbols.actions):
         return None
     gold = derive(example, model.symbols.nucleus_is_right, model.network.has_kinds)

@@ -1,5 +1,5 @@
-"""Damaged input of every kind: `python -m fuzz.run`."""
+"""Fuzzing with damaged inputs of all kinds: `python -m fuzz.run`."""
 
 
 class BrokenRuleError(AssertionError):
-    """A rule that holds for every case did not hold."""
+    """An invariant that must hold for every case was violated."""

@@ -1,7 +1,7 @@
-"""The targets that need PyTorch: folders of models, checkpoints, and constraints of the chart.
+"""The targets that need PyTorch: model folders, checkpoints, and constraints.
 
-A case of a folder is a JSON object: what stands in the place of some of its files. A folder that is loaded must parse.
-PyTorch is imported when the first such case is made.
+A case of a folder is a JSON object that replaces some of its files. A folder that can be loaded must parse. PyTorch is
+imported when the first such case is made.
 """
 
 import atexit
@@ -35,11 +35,11 @@ TINY_CHART = ChartConfig(
     segment_size=2,
 )  # fmt: skip
 BESIDE = f"../generative/{SEGMENTER}"
-"""The segmenter of one model, as seen from another."""
+"""The path of one model's segmenter, relative to another model."""
 
 
 def scratch(name: str) -> Path:
-    """A new folder for as long as this process lives; that of a whole run is removed by `fuzz.run`."""
+    """Make a temporary folder that is removed when this process ends."""
     folder = Path(tempfile.mkdtemp(prefix=f"genrst-fuzz-{name}-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -98,7 +98,7 @@ KINDS: dict[str, Callable[[Path], None]] = {
 
 @cache
 def home() -> Path:
-    """The folder with undamaged models; they are the same in every process."""
+    """Return the folder with undamaged models, which are the same in every process."""
     import torch
 
     torch.set_num_threads(1)
@@ -110,7 +110,7 @@ def home() -> Path:
 
 
 def make_folder(kind: str, chance: random.Random) -> bytes:
-    """One or two files of a model's folder changed, by name."""
+    """Change one or two files of a model folder; return the changes by file name."""
     folder = home() / kind
     names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     changed = {}
@@ -121,7 +121,7 @@ def make_folder(kind: str, chance: random.Random) -> bytes:
 
 
 def check_folder(kind: str, content: bytes) -> None:
-    """A folder is described and loaded, or refused; what is loaded parses."""
+    """Check that a folder is described and loaded, or refused, and that a loaded model parses."""
     from genrst.parser.folders import describe_model
     from genrst.parser.loading import load
     from tests.training.samples import make_document
@@ -145,7 +145,7 @@ def check_folder(kind: str, content: bytes) -> None:
 
 
 def _put(path: Path, new: str) -> None:
-    """A file of this content, or one of `ODD_FILES`."""
+    """Replace a file by this content, or by one of `ODD_FILES`."""
     path.unlink()
     match new:
         case "missing":
@@ -166,7 +166,7 @@ def _put(path: Path, new: str) -> None:
 
 @cache
 def trainer() -> "Trainer":
-    """One that has trained for an epoch."""
+    """Return a trainer that has trained for one epoch."""
     import torch
 
     from genrst.rnng.finder import make_network
@@ -186,7 +186,7 @@ def trainer() -> "Trainer":
 
 @cache
 def checkpoint() -> bytes:
-    """The checkpoint of that trainer."""
+    """Return the checkpoint of that trainer."""
     from genrst.training.checkpoint import save_checkpoint
 
     path = scratch("checkpoint") / "whole.safetensors"
@@ -195,18 +195,18 @@ def checkpoint() -> bytes:
 
 
 def make_checkpoint(chance: random.Random) -> bytes:
-    """A damaged checkpoint; one in ten is whole."""
+    """Make a damaged checkpoint; one in ten is intact."""
     return change_safetensors(chance, checkpoint()) if chance.random() < 0.9 else checkpoint()
 
 
 @cache
 def checkpoint_path() -> Path:
-    """Where cases are put."""
+    """Return the path where cases are written."""
     return scratch("case") / "case.safetensors"
 
 
 def check_checkpoint(content: bytes) -> None:
-    """A checkpoint is refused, or the trainer goes on from it and can save it again."""
+    """Check that a checkpoint is refused, or that the trainer can resume from it and save it again."""
     from genrst.training.checkpoint import load_checkpoint, save_checkpoint
 
     path = checkpoint_path()
@@ -221,7 +221,7 @@ LABELS = [("cause", "NS"), ("cause", "SN"), ("joint", "NN")]
 
 
 def make_constraints(chance: random.Random) -> bytes:
-    """Constraints on a small document, a few of them wrong."""
+    """Make constraints on a small document, a few of them invalid."""
     n_edus = chance.randint(1, 6)
     wanted: list[dict[str, object]] = []
     for _ in range(chance.choice([0, 1, 2, 3, 5])):
@@ -241,7 +241,7 @@ def make_constraints(chance: random.Random) -> bytes:
 
 
 def check_constraints(content: bytes) -> None:
-    """The trees that meet constraints are those of brute force."""
+    """Check that the trees that meet the constraints are those found by brute force."""
     from genrst.rnng.transitions.legal import LegalActions
     from genrst.trees.constraints import constraint_from_dict, resolve_constraints
     from tests.chart.enumeration import all_trees, fits, spans_of
@@ -249,22 +249,22 @@ def check_constraints(content: bytes) -> None:
     case = json.loads(content)
     n_edus, groups, wanted = case["n_edus"], case["groups"], case["constraints"]
     constraints = [constraint_from_dict(one) for one in (wanted if isinstance(wanted, list) else [wanted])]
-    assert [constraint_from_dict(one.as_dict()) for one in constraints] == constraints, "JSON there and back"
+    assert [constraint_from_dict(one.as_dict()) for one in constraints] == constraints, "JSON round trip"
     has_order = groups is None or groups == sorted(groups)
     expected = [tree for tree in all_trees(0, n_edus) if has_order and fits(tree, constraints, groups, n_edus)]
     try:
         found = resolve_constraints(n_edus, constraints, LABELS, [] if groups is None else [groups])
     except GenrstError:
-        # Brute force knows nothing of labels that contradict each other, and of EDUs that are not there.
+        # Brute force does not detect contradictory labels or EDUs that do not exist.
         is_known = all(not one.is_labelled and one.stop <= n_edus for one in constraints)
-        assert not (expected and is_known), "trees are left, but refused"
+        assert not (expected and is_known), "trees remain, but the constraints are refused"
         raise
     spans = {tree: spans_of(tree, n_edus) for tree in all_trees(0, n_edus)}
     left = [tree for tree, own in spans.items() if own.issuperset(found.forced) and own.isdisjoint(found.forbidden)]
-    assert left == expected, "not the trees of brute force are left"
+    assert left == expected, "the remaining trees differ from those of brute force"
     try:
         LegalActions(n_edus, found, 2)
     except GenrstError:
-        assert not expected, "trees are left, but no action is legal"
+        assert not expected, "trees remain, but no action is legal"
         raise
-    assert expected, "no tree is left, but actions are legal"
+    assert expected, "no tree remains, but actions are legal"

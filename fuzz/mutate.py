@@ -1,7 +1,7 @@
-"""Damage that knows what it damages: random documents, and changes to data, texts, XML, tensors and folders.
+"""Structure-aware mutations: random documents, and changes to data, texts, XML, tensors and folders.
 
-All chance comes from the `random.Random` that is given, so that a seed makes the same case again. Not here: what is
-done with a case, and what must hold then (`fuzz.targets`).
+All randomness comes from the given `random.Random`, so that a seed reproduces a case. What is checked for a case is
+defined in `fuzz.targets`.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ ODD = [
         "\\u0000",
     ],
 ]
-"""Characters and pieces that some format cannot hold, or takes for something else."""
+"""Characters and strings that some format cannot represent, or misinterprets."""
 
 NUMBERS = [0, 1, -1, 2, 7, 255, 10**4, 2**31 - 1, 2**31, 2**63, 10**18, 10**30, 10**400, 0.5, 1.5, -0.0, 1e-320, 1e308]
 VALUES: list[Any] = [
@@ -45,7 +45,7 @@ VALUES: list[Any] = [
 
 
 def random_document(chance: random.Random) -> Document:
-    """A document with all that documents can have, now and then without text or tree."""
+    """Make a document with all kinds of annotation, sometimes without a text or a tree."""
     n_edus = chance.choice([1, 2, 2, 3, 4, 5, 8])
     texts = [random_text(chance) for _ in range(n_edus)]
     tree = random_tree(chance, n_edus) if chance.random() < 0.9 else None
@@ -73,13 +73,13 @@ def random_document(chance: random.Random) -> Document:
 
 
 def random_text(chance: random.Random) -> str:
-    """A few words, seldom none, some of them hostile."""
+    """Make a text of a few words, rarely none, some of them hostile."""
     words = [chance.choice(ODD if chance.random() < 0.05 else WORDS) for _ in range(chance.choice([1, 1, 2, 3, 4]))]
     return (" " if chance.random() < 0.95 else "").join(words) if chance.random() < 0.98 else ""
 
 
 def random_tree(chance: random.Random, n_edus: int) -> Tree:
-    """A tree of any nuclearity, with any relations."""
+    """Make a tree with random nuclearity and relations."""
     nodes: list[Tree] = [Leaf(edu) for edu in range(n_edus)]
     while len(nodes) > 1:
         at = chance.randrange(len(nodes) - 1)
@@ -92,14 +92,14 @@ def random_tree(chance: random.Random, n_edus: int) -> Tree:
 
 
 def change_data(chance: random.Random, data: Any) -> Any:  # noqa: ANN401
-    """JSON data with something else in one to three places; what is given stays as it is."""
+    """Return JSON data changed in one to three places, without modifying the original."""
     for _ in range(chance.choice([1, 1, 1, 2, 3])):
         data = _changed(chance, data)
     return data
 
 
 def _changed(chance: random.Random, data: Any) -> Any:  # noqa: ANN401
-    """The data with one place changed, a random walk down from here; only what is on the way is copied."""
+    """Return the data changed in one place, found by a random walk; only the path to it is copied."""
     if not (isinstance(data, dict | list) and data):
         return _other_value(chance, data)
     copied: Any = data.copy()
@@ -124,7 +124,7 @@ def _changed(chance: random.Random, data: Any) -> Any:  # noqa: ANN401
 
 
 def _other_value(chance: random.Random, value: Any) -> Any:  # noqa: ANN401
-    """Something like the value, or anything else."""
+    """Return a similar value, or any other one."""
     kind = chance.random()
     if kind < 0.4 and isinstance(value, str):
         return change_text(chance, value)
@@ -136,7 +136,7 @@ def _other_value(chance: random.Random, value: Any) -> Any:  # noqa: ANN401
 
 
 def nested(depth: int) -> list[Any]:
-    """Lists in lists."""
+    """Return nested lists."""
     value: list[Any] = []
     for _ in range(depth):
         value = [value]
@@ -144,7 +144,7 @@ def nested(depth: int) -> list[Any]:
 
 
 def change_text(chance: random.Random, text: str, pieces: Sequence[str] = ()) -> str:
-    """A text with a stretch removed, doubled, turned round or replaced by a piece, once or several times."""
+    """Remove, double, reverse or replace a part of a text, once or several times."""
     for _ in range(chance.choice([1, 1, 1, 2, 3])):
         start = chance.randint(0, len(text))
         stop = start + chance.choice([0, 0, 0, 1, 1, 5, 50, len(text)])
@@ -163,7 +163,7 @@ def change_text(chance: random.Random, text: str, pieces: Sequence[str] = ()) ->
 
 
 def change_bytes(chance: random.Random, content: bytes) -> bytes:
-    """A few bytes flipped, cut, doubled or random; or the end of the content missing."""
+    """Reverse, cut, double or randomise a few bytes, or cut off the end of the content."""
     if chance.random() < 0.15:
         return content[: chance.randint(0, len(content))]
     for _ in range(chance.choice([1, 1, 2, 5])):
@@ -175,7 +175,7 @@ def change_bytes(chance: random.Random, content: bytes) -> bytes:
 
 
 def change_lines(chance: random.Random, content: bytes) -> bytes:
-    """Lines missing, twice, or in another order."""
+    """Remove, duplicate or swap lines."""
     lines = content.splitlines(keepends=True) or [b""]
     first, second = chance.randrange(len(lines)), chance.randrange(len(lines))
     match chance.randrange(4):
@@ -195,7 +195,7 @@ ENCODINGS = [b"utf-8", b"utf-16", b"utf-7", b"punycode", b"idna", b"hex", b"rot1
 
 
 def change_xml(chance: random.Random, content: bytes) -> bytes:
-    """An attribute missing, twice, with another's value or pointing elsewhere; or an encoding declared."""
+    """Remove, duplicate or change an attribute, or declare an encoding."""
     if chance.random() < 0.05:
         return b'<?xml version="1.0" encoding="%s"?>\n%s' % (chance.choice(ENCODINGS), content)
     attributes = list(_ATTRIBUTE.finditer(content))
@@ -216,11 +216,11 @@ def change_xml(chance: random.Random, content: bytes) -> bytes:
 
 
 def change_safetensors(chance: random.Random, content: bytes) -> bytes:
-    """Another header (names, shapes, types, offsets, metadata), another length of it, or other numbers."""
+    """Change the header (names, shapes, types, offsets, metadata), its length, or the numbers."""
     length = int.from_bytes(content[:8], "little")
     named, numbers = json.loads(content[8 : 8 + length]), content[8 + length :]
     if chance.random() < 0.8:
-        named.pop("__metadata__", None)  # the checksum, which notices almost all that follows
+        named.pop("__metadata__", None)  # the checksum, which would detect almost all other changes
     # The library writes metadata in an order that differs from process to process.
     header = json.dumps(named, sort_keys=True).encode()
     length = len(header)
@@ -237,17 +237,17 @@ def change_safetensors(chance: random.Random, content: bytes) -> bytes:
 
 
 def header_first(header: bytes, numbers: bytes) -> bytes:
-    """A safetensors file of its two parts."""
+    """Join the two parts of a safetensors file."""
     return len(header).to_bytes(8, "little") + header + numbers
 
 
 def as_json(data: Any) -> bytes:  # noqa: ANN401
-    """JSON, with what it does not know (NaN, infinity) as Python writes it."""
+    """Encode as JSON, with Python's extensions for NaN and infinity."""
     return json.dumps(data).encode()
 
 
 def change_json(chance: random.Random, content: bytes) -> bytes:
-    """Other data as a rule; other characters now and then, and where they are no JSON already."""
+    """Change the data or, sometimes and if it is not valid JSON, the bytes."""
     if chance.random() > 0.2:
         with contextlib.suppress(ValueError, RecursionError):
             return as_json(change_data(chance, json.loads(content)))
@@ -255,7 +255,7 @@ def change_json(chance: random.Random, content: bytes) -> bytes:
 
 
 def change_gzip(chance: random.Random, content: bytes, change: Callable[[random.Random, bytes], bytes]) -> bytes:
-    """What is compressed changed, or the compressed bytes; seldom a little that unpacks to much."""
+    """Change the content before compression, or the compressed bytes; rarely return a decompression bomb."""
     kind = chance.random()
     if kind < 0.01:
         return gzip.compress(b"0 " * 2**22, 1, mtime=0)
@@ -268,11 +268,11 @@ def change_gzip(chance: random.Random, content: bytes, change: Callable[[random.
 
 
 ODD_FILES = ["missing", "folder", "fifo", "loop", "zero", "null", "empty"]
-"""What may stand in the place of a file."""
+"""What can replace a file."""
 
 
 def change_file(chance: random.Random, name: str, content: bytes) -> bytes | str:
-    """The content of a file of a model, changed by its kind, or seldom something odd in its place."""
+    """Change a file of a model according to its format, or rarely replace it by an odd file."""
     if chance.random() < 0.03:
         return chance.choice(ODD_FILES)
     if name.endswith(".safetensors"):

@@ -1,6 +1,6 @@
-"""The targets that use many files at once: what bulk runs read and leave, command lines, and pages.
+"""The targets that use several files: inputs and results of bulk runs, command lines, and pages.
 
-A case of a folder is a JSON object: file names, and what is in them, a character for each byte.
+A case of a folder is a JSON object of file names and contents, with one character per byte.
 """
 
 import contextlib
@@ -46,12 +46,12 @@ Change = Callable[[random.Random, bytes], bytes]
 
 
 def pack(files: Files) -> bytes:
-    """A case of a folder."""
+    """Encode the files of a folder as a case."""
     return json.dumps({name: content.decode("latin-1") for name, content in files.items()}).encode()
 
 
 def unpack(case: bytes) -> dict[str, bytes]:
-    """The files of a case."""
+    """Decode the files of a case."""
     try:
         return {name: content.encode("latin-1") for name, content in json.loads(case).items()}
     except (AttributeError, ValueError, RecursionError) as error:
@@ -60,12 +60,12 @@ def unpack(case: bytes) -> dict[str, bytes]:
 
 @cache
 def place() -> Path:
-    """Where this process writes files."""
+    """Return the folder where this process writes files."""
     return scratch("programs")
 
 
 def write_folder(files: Files) -> Path:
-    """The files in a folder that has nothing else."""
+    """Write the files to an empty folder."""
     folder = place() / "folder"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -76,7 +76,7 @@ def write_folder(files: Files) -> Path:
                 raise GenrstError("not in the folder")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        except (OSError, ValueError) as error:  # no name of a file
+        except (OSError, ValueError) as error:  # not a valid file name
             raise GenrstError(str(error)) from error
     return folder
 
@@ -85,7 +85,7 @@ def write_folder(files: Files) -> Path:
 
 
 def make_inputs(chance: random.Random) -> bytes:
-    """Some files of a collection, most of them damaged, some with names that mean something."""
+    """Make files of a collection, most of them damaged, some with special names."""
     files = {}
     for _ in range(chance.choice([1, 2, 3, 6])):
         stem = chance.choice(["a", "b", "deep/a", "a.b", ".hidden", "manifest", "inputs", chance.choice(ODD)])
@@ -130,14 +130,14 @@ def _table() -> bytes:
 
 
 def check_inputs(case: bytes) -> None:
-    """Every file is read or named as left out, and every document of it comes back, or an error in its place."""
+    """Check that every file is read or reported as left out, and that every document is returned or fails."""
     folder = write_folder(unpack(case))
     found = find_files([str(folder)])
     there = {path for path in folder.rglob("*") if path.is_file()}
     hidden = {path for path in there if any(part.startswith(".") for part in path.relative_to(folder).parts)}
     named = {Path(path) for path in (*found.addresses, *found.left_out)}
     if named != there - hidden or len(named) != len(found.addresses) + len(found.left_out):
-        raise BrokenRuleError("a file is left out in silence, or read twice")
+        raise BrokenRuleError("a file is left out silently, or read twice")
     sources = scan_all(found.addresses, Columns())
     records = [record for unit in make_units(sources, Choice(part_documents=2)) for record in unit.records]
     backwards = [*reversed(records)]
@@ -153,7 +153,7 @@ SOURCES = [Source("a.txt", "", "12"), Source("b.txt", "", "34")]
 
 @cache
 def _finished_run() -> tuple[dict[str, object], dict[str, bytes]]:
-    """A manifest, and the files of a run with one part."""
+    """Return the manifest and the files of a run with one part."""
     manifest = make_manifest(Settings("en-generative"), Choice(), "jsonl", SOURCES)
     path = scratch("run")
     folder = Folder(path, "jsonl")
@@ -166,7 +166,7 @@ def _finished_run() -> tuple[dict[str, object], dict[str, bytes]]:
 
 
 def make_run(chance: random.Random) -> bytes:
-    """The folder of a run, one of whose files is damaged."""
+    """Make the folder of a run with one damaged file."""
     _, files = _finished_run()
     name = chance.choice([*files, "manifest.json", "manifest.json"])
     content = files[name]
@@ -179,7 +179,7 @@ def make_run(chance: random.Random) -> bytes:
 
 
 def check_run(case: bytes) -> None:
-    """A run goes on only if its manifest is what it was; and what is damaged is noticed."""
+    """Check that a run continues only if its manifest is unchanged, and that damage is detected."""
     manifest, files = _finished_run()
     try:
         name, content = json.loads(case)
@@ -189,16 +189,16 @@ def check_run(case: bytes) -> None:
     folder = Folder(write_folder(damaged), "jsonl")
     folder.claim(manifest, SOURCES)
     if json.loads(damaged["manifest.json"]) != manifest or damaged["inputs.jsonl"] != files["inputs.jsonl"]:
-        raise BrokenRuleError("a damaged manifest is taken for a whole one")
+        raise BrokenRuleError("a damaged manifest is not detected")
     is_same = all(damaged[one] == files[one] for one in files if one.endswith("00000.jsonl"))
     if folder.find_damage(0) is None and not is_same:
-        raise BrokenRuleError("a damaged part is taken for a whole one")
+        raise BrokenRuleError("a damaged part is not detected")
 
 
 # Command lines
 
 QUICK = [verb for verb in VERBS if verb not in ("annotate", "serve", "train")]
-"""Those that come to an end."""
+"""The verbs that terminate."""
 VALUES = ["0", "-1", "1", "3", "0.5", "1e999", "nan", "9" * 30, "", "*", "[", "http://x", "50%", "gum", *ODD]
 NAMES = [
     "a.json",
@@ -218,7 +218,7 @@ NAMES = [
 
 @cache
 def _arguments(verb: str) -> tuple[list[Action], int]:
-    """The options of a verb, and how many other words it takes."""
+    """Return the options of a verb, and the number of its positional arguments."""
     parsers = next(one for one in make_parser([verb])._actions if isinstance(one.choices, dict)).choices
     assert isinstance(parsers, dict)
     actions: list[Action] = parsers[verb]._actions
@@ -226,7 +226,7 @@ def _arguments(verb: str) -> tuple[list[Action], int]:
 
 
 def make_line(chance: random.Random) -> bytes:
-    """A verb with names of files and options, some with odd values."""
+    """Make a verb with file names and options, some with odd values."""
     verb = chance.choice(QUICK)
     options, n_names = _arguments(verb)
     words = [chance.choice(NAMES) for _ in range(n_names if chance.random() < 0.9 else chance.randint(0, 3))]
@@ -243,7 +243,7 @@ def make_line(chance: random.Random) -> bytes:
 
 @cache
 def _world() -> dict[str, bytes]:
-    """The files that command lines name."""
+    """Return the files that command lines name."""
     tree = Unit("joint", "NN", (Leaf(0), Unit("causal", "NS", (Leaf(1), Leaf(2)))))
     document = Document.from_edus("a", ["It rained,", "so we", "stayed in."], tree)
     documents = {"a.json": document, "b.rs3": document, "c.dis": document, "folder/a.json": document}
@@ -255,16 +255,16 @@ def _world() -> dict[str, bytes]:
 
 
 def check_line(case: bytes) -> None:
-    """The program ends with a result, or with an error in one line."""
+    """Check that the program ends with a result or with one-line errors."""
     try:
-        # As the system hands them over: any bytes but 0.
+        # Arguments as the operating system passes them: any bytes except 0.
         words = [os.fsdecode(str(word).encode("utf-8", "surrogatepass")) for word in json.loads(case)]
     except (TypeError, ValueError, RecursionError) as error:
         raise GenrstError("no command line") from error
     words = [word.replace("/", "").replace("..", "").replace("\0", "") for word in words]
     if not words or words[0] not in QUICK:
         raise GenrstError("no verb that ends")
-    # Models are heavy, and have targets of their own.
+    # Models are slow to load and have their own targets.
     has_model = any("--model" in option.option_strings for option in _arguments(words[0])[0])
     words += ["--model", "nowhere"] if has_model else []
     output, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
@@ -282,9 +282,9 @@ def check_line(case: bytes) -> None:
     errors.seek(0)
     lines = errors.read().splitlines()
     if status not in (0, 1, 2) or any(not line.startswith("genrst: ") for line in lines):
-        raise BrokenRuleError(f"a command line ends otherwise: {status}")
+        raise BrokenRuleError(f"a command line has an unexpected exit status or output: {status}")
     if status and not lines:
-        raise BrokenRuleError("a command line fails in silence")
+        raise BrokenRuleError("a command line fails silently")
     if status:
         raise GenrstError(lines[-1])
 
@@ -293,14 +293,14 @@ def check_line(case: bytes) -> None:
 
 
 class _Page(HTMLParser):
-    """What a page may do: its scripts, what it loads, what it does when something happens."""
+    """Collects the active content of a page: scripts, external resources, event handlers."""
 
     def __init__(self) -> None:
         super().__init__()
         self.n_scripts = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Look at an element."""
+        """Check an element."""
         self.n_scripts += tag == "script"
         for name, value in attrs:
             is_outside = name in ("src", "href", "xlink:href", "action", "data") and not (value or "").startswith(
@@ -323,24 +323,24 @@ def _check_page(kind: str, html: str) -> None:
     page = _Page()
     page.feed(html)
     if page.n_scripts != _n_scripts(kind):
-        raise BrokenRuleError("a page has other scripts")
+        raise BrokenRuleError("a page has additional scripts")
 
 
 def _pictures(document: Document, other: Document, is_compact: bool) -> Iterator[str]:
     yield render_svg(document, "compact" if is_compact else "classic")
-    with contextlib.suppress(GenrstError):  # two texts
+    with contextlib.suppress(GenrstError):  # the texts differ
         yield render_difference_svg(document, other, "fine" if is_compact else "coarse")
 
 
 def make_pair(chance: random.Random) -> bytes:
-    """A document and another of the same text, with anything in their names and labels."""
+    """Make two documents, usually of the same text, with random names and labels."""
     data = document_to_dict(random_document(chance))
     other = change_data(chance, data) if chance.random() < 0.5 else data
     return as_json([change_data(chance, data) if chance.random() < 0.2 else data, other])
 
 
 def check_pair(case: bytes) -> None:
-    """Pictures are well-formed, pages do nothing that a document says, and no terminal obeys one."""
+    """Check that pictures are well-formed, and that no document can inject scripts or terminal escapes."""
     try:
         first, second = json.loads(case)
     except (TypeError, ValueError, RecursionError) as error:
@@ -353,12 +353,12 @@ def check_pair(case: bytes) -> None:
         _check_page("difference", render_difference_html(document, other))
     for width in (1, 20, 200):
         if any(category(one) == "Cc" and one != "\n" for one in render_text(document, width)):
-            raise BrokenRuleError("a drawing for the terminal holds a control character")
+            raise BrokenRuleError("a drawing for the terminal contains a control character")
     if document.tree is None or document.text is None:
         raise CorpusFormatError("without a tree or a text")
     if len(unit_rows(document)) < len(document.edus) or len(dependency_rows(document)) != len(document.edus):
-        raise BrokenRuleError("a table lacks an EDU")
+        raise BrokenRuleError("an EDU is missing from a table")
     summary_text(document)
     covered = [number for chunk in chunks(document, 1 + len(case) % 50) for number in range(*chunk.edus)]
     if covered != list(range(len(document.edus))):
-        raise BrokenRuleError("an EDU is in no chunk, or in two")
+        raise BrokenRuleError("an EDU is in no chunk or in two")

@@ -1,14 +1,14 @@
-"""Make damaged input without end, and see to it that nothing breaks: `make fuzz SECONDS=600`.
+"""Run the fuzzer: generate damaged inputs and check that nothing breaks (`make fuzz SECONDS=600`).
 
     python -m fuzz.run --seconds 600 --processes 2
     python -m fuzz.run --executions 1000000 --targets dis rs3 --seed 7
-    python -m fuzz.run --replay tests/data/fuzz/dis/0a1b2c3d     # one case again, with its traceback
+    python -m fuzz.run --replay tests/data/fuzz/dis/0a1b2c3d     # rerun one case, with its traceback
 
-Every case has a limit of time and of memory. It runs in a process that lives on if the case fails; one that does not
-live on, or does not come back, is replaced by another. Of each kind of crash the shortest case is kept as a file, which
-the ordinary tests replay. Figures are printed as JSON; the exit status is 1 if there was a crash.
+Each case has a time and a memory limit. Cases run in worker processes; a process that dies or hangs is replaced. For
+each kind of crash, the shortest case is kept as a file, which the regular tests replay. Figures are printed as JSON;
+the exit status is 1 if there was a crash.
 
-A case follows from the seed and its number alone, so that it can be made again after its process has died.
+A case depends only on the seed and its number, so it can be reproduced after its process has died.
 """
 
 import argparse
@@ -39,21 +39,21 @@ from genrst.errors import GenrstError
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "tests" / "data" / "fuzz"
-"""A folder for each target, with the cases that once crashed."""
+"""One folder per target, with the cases that once crashed."""
 PATIENCE = 3
-"""After so many times its limit a case that no signal reaches is killed with its process."""
+"""The multiple of the time limit after which a case that ignores signals is killed with its process."""
 FIRST = 2
-"""So many times the limit for the first case of a target."""
+"""The multiple of the limits for the first case of a target."""
 FIGURES = ("executions", "refused", "slowest_seconds", "largest_mib")
 
 
 class TimeLimitError(BaseException):
-    """A case took too long; what catches every `Exception` does not catch this."""
+    """A case took too long. Not an `Exception`, so that `except Exception` does not catch it."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is run, and for how long: until the seconds or the executions are over."""
+    """The options of a run, which ends after the given seconds or executions."""
 
     seconds: float = 60.0
     executions: int = sys.maxsize
@@ -63,10 +63,10 @@ class Options:
     case_mib: int = 1024
     names: tuple[str, ...] = tuple(TARGETS)
     module: str = "fuzz.targets"
-    """Where the targets of these names are; processes are told by name, since a function cannot be sent to them."""
+    """The module of the targets, passed to processes by name because functions cannot be pickled."""
 
     def case(self, number: int) -> tuple[str, bytes]:
-        """The target and the content of a case."""
+        """Return the target and the content of a case."""
         chance = random.Random(f"{self.seed}-{number}")
         targets, shares = load_targets(self.module, self.names)
         (name,) = chance.choices(self.names, cum_weights=shares)
@@ -75,14 +75,14 @@ class Options:
 
 @cache
 def load_targets(module: str, names: tuple[str, ...]) -> tuple[dict[str, Target], list[int]]:
-    """The targets of a module by name, and the sums of their shares."""
+    """Return the targets of a module by name, and the cumulative sums of their shares."""
     targets: dict[str, Target] = import_module(module).TARGETS
     return targets, list(accumulate(targets[name].share for name in names))
 
 
 @contextmanager
 def limits(seconds: float, mib: int) -> Iterator[None]:
-    """Bounds on the time of what is done inside, and on the memory that it takes in addition."""
+    """Limit the time and the additional memory of the block."""
 
     def stop(*_: object) -> None:
         raise TimeLimitError(f"more than {seconds:g} s")
@@ -105,7 +105,7 @@ def _mapped_bytes() -> int:
 
 
 def attempt(target: Target, content: bytes, seconds: float, mib: int) -> tuple[bool, str | None]:
-    """Whether a case was refused; and if it crashed, how."""
+    """Run a case; return whether it was refused, and the kind of crash if there was one."""
     try:
         with warnings.catch_warnings(), limits(seconds, mib):
             warnings.simplefilter("ignore")
@@ -120,18 +120,18 @@ def attempt(target: Target, content: bytes, seconds: float, mib: int) -> tuple[b
 
 
 def describe(error: BaseException) -> str:
-    """The kind of a crash: the error, the rule that it breaks, and the function of ours that it came from."""
+    """Return the kind of a crash: the error, the violated rule, and our function that raised it."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(str(ROOT))]
     others = [frame for frame in frames if frame.filename != __file__]
     own = [frame for frame in others if "/genrst/" in frame.filename] or others
     place = f"{Path(own[-1].filename).relative_to(ROOT)}, {own[-1].name}" if own else "nowhere"
-    # After the rule comes what a file has in its stead, which differs from case to case.
+    # The rule is followed by the offending content, which differs between cases.
     rule = f" ({str(error).partition(':')[0]})" if isinstance(error, AssertionError) else ""
     return f"{type(error).__name__}{rule} in {place}"
 
 
 class Board:
-    """Numbers that a process shares with the one that watches it: its case, since when, and its figures."""
+    """Numbers that a process shares with its watcher: the current case, its start time, and figures."""
 
     def __init__(self, context: Any, n_targets: int) -> None:  # noqa: ANN401
         self._numbers = context.Array("d", 2 + len(FIGURES) * n_targets, lock=False)
@@ -139,15 +139,15 @@ class Board:
 
     @property
     def case(self) -> tuple[int, float]:
-        """The number of the case that is under way, -1 if there is none, and when it began."""
+        """The number of the current case, or -1, and its start time."""
         return int(self._numbers[0]), self._numbers[1]
 
     def begin(self, number: int) -> None:
-        """A case begins."""
+        """Record the start of a case."""
         self._numbers[0], self._numbers[1] = number, time.monotonic()
 
     def end(self) -> None:
-        """It is over."""
+        """Record the end of a case."""
         self._numbers[0] = -1
 
     def count(self, target: int, is_refused: bool, seconds: float, mib: float) -> None:
@@ -159,19 +159,19 @@ class Board:
         ]  # fmt: skip
 
     def figures(self, target: int) -> list[float]:
-        """The figures of a target."""
+        """Return the figures of a target."""
         first = 2 + len(FIGURES) * target
         found: list[float] = self._numbers[first : first + len(FIGURES)]
         return found
 
 
 def work(options: Options, number: int, deadline: float, board: Board, found: Connection) -> None:
-    """Cases one after the other, every `processes`-th from a number on."""
+    """Run every `processes`-th case, starting with `number`."""
     targets, _ = load_targets(options.module, options.names)
     known: set[str] = set()
     while number < options.executions and time.monotonic() < deadline:
         name, content = options.case(number)
-        # The first case of a target loads libraries: it may take more, and its figures mean nothing.
+        # The first case of a target loads libraries, so it gets higher limits and is not measured.
         patience = 1 if name in known else FIRST
         started, before = time.process_time(), _peak_mib()
         board.begin(number)
@@ -188,13 +188,13 @@ def work(options: Options, number: int, deadline: float, board: Board, found: Co
 
 
 def _peak_mib() -> float:
-    """The most memory that this process has held so far."""
+    """Return the peak memory of this process."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 @dataclass
 class Crash:
-    """A kind of crash: how often it came, and its shortest case."""
+    """A kind of crash, with its count and its shortest case."""
 
     target: str
     kind: str
@@ -203,12 +203,12 @@ class Crash:
 
     @property
     def path(self) -> Path:
-        """Where its case is kept."""
+        """The file in which its case is kept."""
         return Path(self.target) / hashlib.sha256(self.kind.encode()).hexdigest()[:8]
 
 
 class Watcher:
-    """Starts a process, hears what it finds, and replaces it if it dies or hangs."""
+    """Starts a process, receives its crashes, and replaces it if it dies or hangs."""
 
     def __init__(self, options: Options, first: int, deadline: float) -> None:
         self.options, self.deadline = options, deadline
@@ -225,7 +225,7 @@ class Watcher:
         sender.close()
 
     def look(self) -> Iterator[tuple[str, str, bytes]]:
-        """What was found since the last look."""
+        """Yield the crashes found since the last call."""
         is_alive = self.process.is_alive()
         try:
             while self.found.poll():
@@ -236,11 +236,11 @@ class Watcher:
         if not is_alive:
             self.is_done = self.process.exitcode == 0
             if not self.is_done:
-                yield from self._replace(number, f"process ended with {self.process.exitcode}")
+                yield from self._replace(number, f"process died with status {self.process.exitcode}")
         elif number >= 0 and time.monotonic() - since > PATIENCE * self.options.case_seconds:
             self.process.kill()
             self.process.join()
-            yield from self._replace(number, "no way to stop it")
+            yield from self._replace(number, "case could not be stopped")
 
     def _replace(self, number: int, kind: str) -> Iterator[tuple[str, str, bytes]]:
         if number < 0:
@@ -253,7 +253,7 @@ class Watcher:
 
 @contextmanager
 def scratch() -> Iterator[None]:
-    """Let processes that start here have their temporary files in memory, where there is such a place."""
+    """Put the temporary files of child processes in memory if possible."""
     shared = Path("/dev/shm")
     with TemporaryDirectory(prefix="genrst-fuzz-", dir=shared if shared.is_dir() else None) as folder:
         before = os.environ.get("TMPDIR")
@@ -267,7 +267,7 @@ def scratch() -> Iterator[None]:
 
 @scratch()
 def fuzz(options: Options) -> tuple[dict[str, Any], list[Crash]]:
-    """Run all processes; their figures together, and the crashes."""
+    """Run all processes; return their combined figures and the crashes."""
     started = time.monotonic()
     watchers = [Watcher(options, first, started + options.seconds) for first in range(options.processes)]
     crashes: dict[tuple[str, str], Crash] = {}
@@ -303,7 +303,7 @@ def _together(rows: list[list[float]]) -> dict[str, float]:
 
 
 def keep(crashes: list[Crash], folder: Path) -> None:
-    """Write the case of each kind of crash, unless a shorter one is there."""
+    """Write the case of each kind of crash, unless a shorter one is kept already."""
     for crash in crashes:
         path = folder / crash.path
         if not path.exists() or path.stat().st_size > len(crash.content):
@@ -312,20 +312,20 @@ def keep(crashes: list[Crash], folder: Path) -> None:
 
 
 def parse_arguments() -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m fuzz.run", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--seconds", type=float, default=Options.seconds)
-    parser.add_argument("--executions", type=int, default=Options.executions, help="stop after so many cases")
+    parser.add_argument("--executions", type=int, default=Options.executions, help="stop after N cases")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS), metavar="NAME")
-    parser.add_argument("--keep", type=Path, default=KEPT, metavar="FOLDER", help="where crashing cases are kept")
-    parser.add_argument("--replay", type=Path, metavar="FILE", help="only run a case that was kept")
+    parser.add_argument("--keep", type=Path, default=KEPT, metavar="FOLDER", help="folder for crashing cases")
+    parser.add_argument("--replay", type=Path, metavar="FILE", help="run only this kept case")
     return parser.parse_args()
 
 
 def main() -> int:
-    """Run or replay."""
+    """Run the fuzzer, or replay a case."""
     arguments = parse_arguments()
     if arguments.replay:
         TARGETS[arguments.replay.parent.name].check(arguments.replay.read_bytes())

@@ -1,8 +1,8 @@
-"""What is fuzzed: for each target how a case is made, and what must hold for it.
+"""The fuzz targets: how to make a case, and what must hold for it.
 
-A case is the bytes of a file. What reads it may refuse it with a `GenrstError`; whatever else comes is a crash. What
-was read must score 100 against itself, and what was written must be read again as it was. Limits of time and memory
-are those of `fuzz.run`; targets that need PyTorch are in `fuzz.models`, those of whole programs in `fuzz.programs`.
+A case is the bytes of a file. The code that reads it may refuse it with a `GenrstError`; any other exception is a
+crash. A document that was read must score 100 against itself, and a file that was written must round-trip. `fuzz.run`
+sets the limits of time and memory. Targets that need PyTorch are in `fuzz.models`, whole programs in `fuzz.programs`.
 """
 
 import gzip
@@ -60,17 +60,17 @@ WRITTEN = (".json", ".jsonl", ".dis", ".rs3", ".rs4", ".edus")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`make` gives a case, `check` raises a `GenrstError` if it is refused and something else if it must not be."""
+    """`make` makes a case. `check` raises a `GenrstError` if the case is refused, and another error for a crash."""
 
     make: Callable[[random.Random], bytes]
     check: Callable[[bytes], None]
     share: int = 100
-    """How many of the cases are its own, in relation to the others."""
+    """Its relative share of the cases."""
 
 
 @contextmanager
 def must_work(what: str) -> Iterator[None]:
-    """Refusing is wrong here: an error of the package is a crash, too."""
+    """Treat a `GenrstError` in the block as a crash."""
     try:
         yield
     except GenrstError as error:
@@ -79,12 +79,12 @@ def must_work(what: str) -> Iterator[None]:
 
 @cache
 def place() -> Path:
-    """Where this process writes files."""
+    """Return the folder where this process writes files."""
     return models.scratch("files")
 
 
 def in_file(name: str, content: bytes) -> Path:
-    """The content as a file."""
+    """Write the content to a file."""
     path = place() / name
     path.write_bytes(content)
     return path
@@ -95,14 +95,14 @@ def in_file(name: str, content: bytes) -> Path:
 
 @cache
 def samples() -> list[Document]:
-    """The documents that damage starts from."""
+    """Return the undamaged documents."""
     chance = random.Random("samples")
     return [random_document(chance) for _ in range(300)]
 
 
 @cache
 def written_samples(suffix: str) -> list[bytes]:
-    """Those that a format can hold, as files."""
+    """Return the samples that a format can represent, as files."""
     contents = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -114,7 +114,7 @@ def written_samples(suffix: str) -> list[bytes]:
 
 
 def read_again(document: Document, suffix: str) -> None:
-    """What a format holds of a document comes back from its file; what it cannot hold is refused or warned of."""
+    """Check that a document survives a round trip, or that losses are refused or warned about."""
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
@@ -124,10 +124,10 @@ def read_again(document: Document, suffix: str) -> None:
     again = _read_text(text, suffix)
     if suffix.startswith(".json"):
         if again != document:
-            raise BrokenRuleError(f"{suffix} is read as another document")
+            raise BrokenRuleError(f"{suffix} does not round-trip")
         return
     if len(again.edus) != len(document.edus):
-        raise BrokenRuleError(f"{suffix} is read with more or fewer EDUs")
+        raise BrokenRuleError(f"{suffix} changes the number of EDUs")
     with must_work(f"{suffix} cannot be written again"):
         if _read_text(format_documents([again], suffix), suffix) != again:
             raise BrokenRuleError(f"{suffix} changes each time it is written")
@@ -144,8 +144,9 @@ def _read_text(text: str, suffix: str) -> Document:
 
 
 def check_texts(document: Document, again: Document, suffix: str) -> None:
-    """All formats but JSON turn white space into single spaces, and move signs outside of EDUs into the EDU beside
-    them; no other character moves.
+    """Check that only white space and characters outside EDUs change.
+
+    All formats except JSON collapse white space, and move characters outside EDUs into an adjacent EDU.
     """
     if dense("".join(again.edu_texts)) != dense(document.text or ""):
         raise BrokenRuleError(f"{suffix} changes a text without a warning")
@@ -157,14 +158,14 @@ def check_texts(document: Document, again: Document, suffix: str) -> None:
 
 
 def satellites(document: Document) -> list[str]:
-    """Their relations, which stay even where `.rs3` writes a unit inside a unit."""
+    """Return the relations of satellites, which are preserved even where `.rs3` nests units."""
     found = units(document.tree) if document.tree is not None else ()
     labels = [label for unit in found for label in zip(unit.nuclearity, unit.relations, strict=True)]
     return sorted(relation for letter, relation in labels if letter == "S")
 
 
 def scores_itself(document: Document) -> None:
-    """Every score of a document against itself is 100."""
+    """Check that every score of a document against itself is 100."""
     if document.tree is None:
         return
     with must_work("a document cannot be compared with itself"):
@@ -175,13 +176,13 @@ def scores_itself(document: Document) -> None:
 
 
 def check_file(suffix: str, content: bytes) -> None:
-    """Read a file, with its tree or without, and put what was read to the test."""
+    """Read a file, with or without its tree, and check the documents."""
     roots: Roots = "join" if len(content) % 3 else "error"
     try:
         documents = read_content(content, Path(f"case{suffix}"), roots=roots, with_tree=len(content) % 5 > 0)
     except GenrstError as error:
         if not str(error).startswith(f"case{suffix}:"):
-            raise BrokenRuleError(f"an error names no file: {error}") from error
+            raise BrokenRuleError(f"an error does not name the file: {error}") from error
         raise
     for document in documents[:3]:
         scores_itself(document)
@@ -189,7 +190,7 @@ def check_file(suffix: str, content: bytes) -> None:
 
 
 def reader(suffix: str, *changes: Change) -> Target:
-    """A target of damaged files of a format."""
+    """Make a target of damaged files of a format."""
 
     def make(chance: random.Random) -> bytes:
         content = chance.choice(written_samples(".edus" if suffix == ".txt" else suffix))
@@ -201,7 +202,7 @@ def reader(suffix: str, *changes: Change) -> Target:
 
 
 def as_text(*pieces: str) -> Change:
-    """A change of the characters of a file, with pieces of its format."""
+    """Return a mutation of the characters of a file, with strings of its format."""
 
     def change(chance: random.Random, content: bytes) -> bytes:
         text = content.decode("utf-8", "surrogateescape" if chance.random() < 0.5 else "replace")
@@ -211,13 +212,13 @@ def as_text(*pieces: str) -> Change:
 
 
 def make_document(chance: random.Random) -> bytes:
-    """Data of a document, whole or of another shape."""
+    """Make the JSON data of a document, intact or changed."""
     data = document_to_dict(random_document(chance))
     return as_json(change_data(chance, data) if chance.random() < 0.5 else data)
 
 
 def load(content: bytes) -> Document:
-    """The document of a case, which need not be JSON."""
+    """Load the document of a case, which may not be valid JSON."""
     try:
         data = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -226,7 +227,7 @@ def load(content: bytes) -> Document:
 
 
 def check_document(content: bytes) -> None:
-    """Every format holds a document, or refuses it."""
+    """Check that every format represents the document or refuses it."""
     document = load(content)
     scores_itself(document)
     for suffix in WRITTEN:
@@ -234,38 +235,38 @@ def check_document(content: bytes) -> None:
 
 
 def check_pictures(content: bytes) -> None:
-    """Pictures of any document are well-formed, and nothing in them speaks to a terminal."""
+    """Check that pictures of any document are well-formed and contain no control characters."""
     document = load(content)
     expat.ParserCreate().Parse(render_svg(document, "compact" if len(content) % 2 else "classic"), True)
     render_html(document).encode("utf-8")
     if any(category(character) == "Cc" and character != "\n" for character in render_text(document)):
-        raise BrokenRuleError("a drawing for the terminal holds a control character")
+        raise BrokenRuleError("a drawing for the terminal contains a control character")
 
 
 # Corpora, vectors, raw texts
 
 
 def make_conllu(chance: random.Random) -> bytes:
-    """A damaged treebank file."""
+    """Make a damaged treebank file."""
     change = chance.choice([change_bytes, change_lines, COLUMNS])
     return change(chance, conllu(HARBOR_CONLLU))
 
 
 def check_conllu(content: bytes) -> None:
-    """Words and their offsets fit the text."""
+    """Check that the offsets of words are inside the text."""
     annotated = read_conllu(content, Path("case.conllu"))
     if any(not 0 <= token.start <= token.end <= len(annotated.text) for token in annotated.tokens):
-        raise BrokenRuleError("a word lies outside of the text")
+        raise BrokenRuleError("a word is outside the text")
 
 
 def make_records(chance: random.Random) -> bytes:
-    """A file of AMALGUM."""
+    """Make a file of AMALGUM."""
     content = as_json(change_data(chance, amalgum_record())) + b"\n"
     return change_gzip(chance, gzip.compress(content, 1, mtime=0), change_bytes) if chance.random() < 0.3 else content
 
 
 def check_records(content: bytes) -> None:
-    """A record is read or refused; bytes that are not compressed are so before they are read."""
+    """Check that a record is read or refused; uncompressed cases are compressed first."""
     is_packed = content.startswith(b"\x1f\x8b")
     path = in_file("case.jsonl.gz", content if is_packed else gzip.compress(content, 1))
     for document in read_genre(path):
@@ -283,28 +284,28 @@ VECTORS = {
 
 
 def make_vectors(kind: str, chance: random.Random) -> bytes:
-    """A damaged file of word vectors."""
+    """Make a damaged file of word vectors."""
     content, _ = VECTORS[kind]
     change = chance.choice([change_bytes, change_lines, as_text("NaN", "1e999", "9" * 13, "999999999999 65536\n", " ")])
     return change_gzip(chance, content, change) if kind == "zipped" else change(chance, content)
 
 
 def check_vectors(kind: str, content: bytes) -> None:
-    """Vectors of some words."""
+    """Check that vectors are loaded for all words."""
     found = load_vectors(in_file(f"case{VECTORS[kind][1]}", content), [*PROSE, "<ORG>"])
     if found.matrix.shape[0] != len(PROSE) + 1:
-        raise BrokenRuleError("a word has no row")
+        raise BrokenRuleError("a word has no vector")
 
 
 def make_text(chance: random.Random) -> bytes:
-    """Prose with odd lines, lists and names."""
+    """Make prose with odd lines, lists and speaker names."""
     pieces = [*PROSE, *MARKUP, *LINE_ENDS, "Ada: ", "MR. SMITH: ", "\n"]
     text = " ".join(chance.choices(pieces, k=chance.choice([1, 5, 30, 200])))
     return change_text(chance, text, pieces).encode("utf-8", "surrogatepass")
 
 
 def check_text(content: bytes) -> None:
-    """Paragraphs hold every visible character, in order."""
+    """Check that paragraphs cover every visible character, in order."""
     text = content.decode("utf-8", "surrogatepass")
     end = 0
     for span in paragraphs(text):
@@ -322,36 +323,36 @@ def check_text(content: bytes) -> None:
 
 @cache
 def configurations() -> list[str]:
-    """All that ship, and one with every setting."""
+    """Return all built-in configurations, and two with every setting."""
     whole = [to_toml(asdict(RunConfig())), to_toml(asdict(RunConfig(model=ChartConfig(encoder="folder"))))]
     return [path.read_text(encoding="utf-8") for path in sorted(CONFIGS.glob("*.toml"))] + whole
 
 
 def make_toml(chance: random.Random) -> bytes:
-    """Other settings, or other characters."""
+    """Make a configuration with changed settings or characters."""
     text = chance.choice(configurations())
     if chance.random() < 0.6:
-        with suppress(AttributeError):  # a table has become something else
+        with suppress(AttributeError):  # a table was replaced by another value
             return to_toml(change_data(chance, tomllib.loads(text))).encode("utf-8", "surrogatepass")
     return SETTINGS(chance, text.encode())
 
 
 def check_toml(content: bytes) -> None:
-    """A configuration is refused, or read again from what a run writes of it."""
+    """Check that a configuration is refused or round-trips."""
     check_tables(in_file("case.toml", content), ())
 
 
 def check_tables(path: Path, changes: Sequence[str]) -> None:
-    """The configuration of a file, with changes."""
+    """Check the configuration of a file, with changes."""
     config = resolve(RunConfig, read_tables(path, changes), path)
     with must_work("a configuration cannot be read again"):
         again = resolve(RunConfig, read_tables(in_file("again.toml", to_toml(asdict(config)).encode())), path)
     if again != config:
-        raise BrokenRuleError("a configuration is read as another")
+        raise BrokenRuleError("a configuration does not round-trip")
 
 
 def make_changes(chance: random.Random) -> bytes:
-    """Lines as after `--set`."""
+    """Make lines of `--set` arguments."""
     tables = asdict(RunConfig())
     names = [(table, key) for table, keys in tables.items() for key in keys]
     lines = []
@@ -362,7 +363,7 @@ def make_changes(chance: random.Random) -> bytes:
 
 
 def check_changes(content: bytes) -> None:
-    """The same for changes on the command line."""
+    """Check changes on the command line."""
     path = in_file("whole.toml", configurations()[-2].encode())
     check_tables(path, content.decode("utf-8", "surrogatepass").split("\n"))
 
@@ -402,4 +403,4 @@ TARGETS: dict[str, Target] = {
     "renderings": Target(programs.make_pair, programs.check_pair, 10),
     "checkpoint": Target(models.make_checkpoint, models.check_checkpoint, 3),
 }
-"""By name; shares are such that no target takes most of the time."""
+"""All targets by name. The shares prevent any target from dominating the running time."""

@@ -43,7 +43,9 @@ BLOCK = re.compile(
     r"^(?:<!-- not run: (?P<reason>[^>]+) -->\n)?```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 COMMAND = re.compile(r'(?:echo "(?P<input>.*)" \| )?genrst (?P<words>.*?)(?: < (?P<file>\S+))?')
-REPORT = re.compile(r" wrote |: 1 document parsed| particles were worth | the one of minimum risk")
+REPORT = re.compile(
+    r" wrote |: 1 document parsed| particles have an effective sample size of | is the minimum-risk tree"
+)
 MADE = {
     "README": {"bridge.rs3", "trees"},
     "evaluate": {"levels.svg"},

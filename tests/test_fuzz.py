@@ -66,8 +66,8 @@ def test_every_way_to_fail_is_noticed_and_the_run_goes_on(tmp_path: Path):
         "crash": "KeyError in tests/fuzz_samples.py, crash",
         "hang": "TimeLimitError in tests/fuzz_samples.py, hang",
         "eat": "MemoryError in tests/fuzz_samples.py, eat",
-        "die": "process ended with -6",
-        "block": "no way to stop it",
+        "die": "process died with status -6",
+        "block": "case could not be stopped",
     }
     refused = summary["targets"]["refuse"]
     assert refused["executions"] == refused["refused"] > 0

@@ -1,9 +1,9 @@
-"""The paper's figure 3: how left-branching the trees are that a search finds when the model knows nothing.
+"""Reproduce the paper's figure 3: the branching bias of search with an uninformed model.
 
     python -m experiments.branching_bias.run [--trees 100] [--output DIR]
 
-Word-level and bag-level search, two scorers without knowledge, sequences of 10 to 320 EDUs, 100 trees each, ties broken
-at random. Writes results.json, table.md and figure.svg.
+Runs word-level and bag-level search with two uninformed scorers on sequences of 10 to 320 EDUs, for 100 trees each;
+ties are broken at random. Writes results.json, table.md and figure.svg.
 """
 
 import argparse
@@ -47,7 +47,7 @@ SEARCHES: dict[str, Search] = {
 def sample(
     search: Search, kind: Kind, n_edus: int, n_trees: int, batch: int, generation_logp: float = GENERATION_LOGP
 ) -> list[float]:
-    """P_L of the best trees of independent searches, several side by side."""
+    """Return P_L of the best trees of independent searches, which run in batches."""
     values: list[float] = []
     for first in range(0, n_trees, batch):
         generator = torch.Generator().manual_seed(first)
@@ -58,7 +58,7 @@ def sample(
 
 
 def choose_tree(found: SearchResult, rng: random.Random) -> Tree:
-    """One of the best trees, at random if several are equally good."""
+    """Return the best tree, chosen at random among ties."""
     best = max(parse.logp for parse in found.parses)
     chosen = rng.choice([parse for parse in found.parses if parse.logp > best - 1e-9])
     return tree_of(GEN if action == GENERATE else Reduce("unit", "NN") for action in chosen.actions)
@@ -68,7 +68,7 @@ Row = dict[str, Any]
 
 
 def sample_all(n_trees: int) -> list[Row]:
-    """All searches, scorers and lengths."""
+    """Run all searches, scorers and lengths."""
     rows: list[Row] = []
     for name, search in SEARCHES.items():
         for kind in KINDS:
@@ -83,7 +83,7 @@ def sample_all(n_trees: int) -> list[Row]:
 
 
 def table(rows: list[Row]) -> str:
-    """Medians as Markdown, the paper's beside ours."""
+    """Format the medians as Markdown, with the paper's."""
     lines = [
         "| search | scorer | " + " | ".join(f"n = {n}" for n in LENGTHS) + " |",
         "|---|---|" + "--:|" * len(LENGTHS),
@@ -97,7 +97,7 @@ def table(rows: list[Row]) -> str:
 
 
 def plot(rows: list[Row], path: Path) -> None:
-    """The figure."""
+    """Draw the figure."""
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     axes.plot(LENGTHS, [PAPER[n] for n in LENGTHS], "ks", fillstyle="none", label="word-level, uniform (paper)")
@@ -120,7 +120,7 @@ def main(words: Sequence[str] | None = None) -> None:
 def run_with_trees(
     description: str | None, run: Callable[[argparse.Namespace], object], words: Sequence[str] | None
 ) -> None:
-    """Run a command of this folder: it searches some trees, and writes files."""
+    """Run a command of this folder, with the arguments --trees and --output."""
     parser = start_parser(description)
     parser.add_argument("--trees", type=count, default=100)
     parser.add_argument("--output", type=Path, default=Path("runs/branching_bias"))
@@ -128,7 +128,7 @@ def run_with_trees(
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The command."""
+    """Run the experiment."""
     rows = sample_all(arguments.trees)
     write_atomically(arguments.output / "results.json", json.dumps(rows, indent=1))
     write_atomically(arguments.output / "table.md", table(rows))

@@ -1,9 +1,9 @@
-"""What the paper's figure 3 depends on: the width of the beam, and how probable it is to generate an EDU.
+"""Vary the settings of the paper's figure 3: the beam and the probability of generating an EDU.
 
     python -m experiments.branching_bias.settings [--trees 100] [--output DIR]
 
-Both searches with the uniform scorer: beams of 10 to 100 at every length, and log-probabilities of an EDU from −20 to 0
-at some of them. Writes settings.json, settings.md and settings.svg.
+Runs both searches with the uniform scorer, with beams of 10 to 100 at every length, and with log-probabilities of an
+EDU from −20 to 0 at some lengths. Writes settings.json, settings.md and settings.svg.
 """
 
 import argparse
@@ -25,10 +25,10 @@ from genrst.rnng.search.word import WordOptions, search_words
 
 BEAMS = (10, 20, 40, 80, 100)
 LENGTHS = {"word-level": (10, 20, 40, 80, 160), "bag-level": (10, 20, 40)}
-"""Bag-level search takes time that is quadratic in the length, as there is no bound on the stack."""
+"""Without a limit on the stack, bag-level search is quadratic in the length, so it gets fewer lengths."""
 LOGPS = (-20.0, -5.0, -2.0, -1.0, -0.7, -0.3, 0.0)
 CURVES = (("word-level", 10, 40), ("word-level", 10, 80), ("word-level", 100, 80), ("bag-level", 10, 40))
-"""Those by log-probability: search, beam and length."""
+"""The curves by log-probability: search, beam and length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Setting:
 
     @property
     def run(self) -> Search:
-        """The search itself; word-level search has the paper's k_w = k and k_s = k/10."""
+        """The search function; word-level search has the paper's k_w = k and k_s = k/10."""
         if self.search == "word-level":
             return lambda scorer, generator: search_words(scorer, WordOptions(self.beam), generator)
         return lambda scorer, generator: search_beams(scorer, BeamOptions(self.beam, max_stack=None), generator)
@@ -51,24 +51,24 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The left-branching of the trees that were found."""
+    """The left-branching of the trees found."""
 
     median: float
     low: float
-    """The quartiles."""
+    """The lower quartile."""
     high: float
     seconds: float
 
 
 def settings() -> Iterator[Setting]:
-    """All settings, each once."""
+    """Yield all settings without duplicates."""
     listed = [Setting(search, k, n) for search, lengths in LENGTHS.items() for k in BEAMS for n in lengths]
     listed += [Setting(*curve, logp) for curve in CURVES for logp in LOGPS]
     yield from dict.fromkeys(listed)
 
 
 def measure(setting: Setting, n_trees: int) -> Found:
-    """Search as many documents as there are to be trees."""
+    """Run the search on `n_trees` documents."""
     started = time.perf_counter()
     batch = max(1, 1600 // setting.n)
     values = sample(setting.run, "uniform", setting.n, n_trees, batch, setting.generation_logp)
@@ -79,7 +79,7 @@ def measure(setting: Setting, n_trees: int) -> Found:
 
 
 def tables(found: dict[Setting, Found]) -> str:
-    """Medians as Markdown: by beam and length, then by log-probability."""
+    """Format the medians as Markdown, by beam and length, then by log-probability."""
     columns = LENGTHS["word-level"]
     parts = [_row("search", "k", *(f"n = {n}" for n in columns)), "|---|--:|" + "--:|" * len(columns)]
     for search in LENGTHS:
@@ -99,7 +99,7 @@ def _row(*cells: str) -> str:
 
 
 def plot(found: dict[Setting, Found], path: Path) -> None:
-    """Left: by length, a curve for each beam. Right: by the log-probability of an EDU."""
+    """Draw the medians by length, with a curve per beam (left), and by log-probability of an EDU (right)."""
     figure = Figure(figsize=(10, 4), layout="constrained")
     by_length, by_logp = figure.subplots(1, 2, sharey=True)
     for (search, lengths), style, colour in zip(LENGTHS.items(), ("-o", "--v"), ("C0", "C1"), strict=True):
@@ -127,7 +127,7 @@ def main(words: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The command."""
+    """Run the experiment."""
     found = {setting: measure(setting, arguments.trees) for setting in settings()}
     rows = [asdict(setting) | asdict(one) | {"trees": arguments.trees} for setting, one in found.items()]
     write_atomically(arguments.output / "settings.json", json.dumps(rows, indent=1))

@@ -1,7 +1,7 @@
-"""Scorers without knowledge, to see what a search prefers by itself (section 4.1 of the paper).
+"""Uninformed scorers, which reveal the bias of a search itself (section 4.1 of the paper).
 
-Labels do not matter here, so there is one. Generating an EDU has a constant small probability, so that GEN ranks below
-RE as it does in real models.
+There is only one label, because labels do not matter here. Generating an EDU has a constant small probability, so that
+GEN ranks below RE, as in real models.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from torch import Tensor
 from genrst.rnng.transitions.actions import States
 
 GENERATION_LOGP = -20.0
-"""About that of an EDU of three or four words."""
+"""About the log-probability of an EDU of three or four words."""
 
 
 class UninformedScorer:
@@ -34,25 +34,25 @@ class UninformedScorer:
         self._sizes = torch.tensor(n_edus)
 
     def leaves(self) -> Sequence[Tensor]:
-        """Nothing is known about units and stacks: a column of zeros."""
+        """Return a column of zeros, because units and stacks carry no information."""
         return [torch.zeros(sum(self.n_edus))]
 
     def empty_stack(self) -> Sequence[Tensor]:
-        """The empty stack."""
+        """Return the empty stack."""
         return [torch.zeros(1)]
 
     def compose(self, left: Sequence[Tensor], right: Sequence[Tensor], labels: Tensor) -> Sequence[Tensor]:
-        """The units that join pairs of units."""
+        """Return the units that join pairs of units."""
         del right, labels
         return left
 
     def push(self, stacks: Sequence[Tensor], units: Sequence[Tensor]) -> Sequence[Tensor]:
-        """The stacks with one more unit on top."""
+        """Return the stacks with one more unit on top."""
         del units
         return stacks
 
     def score(self, states: States[Tensor], n_words: int, n_alike: int = 1) -> tuple[Tensor, Tensor]:
-        """The same for every state with the same legal actions."""
+        """Score states; states with the same legal actions have the same scores."""
         del n_alike
         is_legal = torch.stack([states.n_generated < self._sizes[states.documents], states.second >= 0], dim=1)
         scores = torch.zeros(is_legal.shape)

@@ -1,15 +1,15 @@
-"""Are a chart's probabilities right? Of units that have the probability 0.7, seven in ten should be in the gold tree.
+"""Measure and fit the calibration of a chart: of units with probability 0.7, 70% should be in the gold tree.
 
     python -m experiments.charts.calibration corpora/gum --model DIR --split dev --fit
     python -m experiments.charts.calibration corpora/gum --model DIR --split test --plot curve.svg
 
-Units and labels of minimum Bayes risk trees, with gold EDUs, sentences and paragraphs, and from raw text. With `--fit`,
-the chart's probabilities are corrected first: the numbers (`genrst.chart.calibration`) are fitted on this split and
-printed, for `parser.json`. Without, the model's own are used.
+The units and labels are those of minimum Bayes risk trees, with gold EDUs, sentences and paragraphs, and from raw text.
+With `--fit`, the calibration (`genrst.chart.calibration`) is fitted on this split and printed, for `parser.json`.
+Without it, the model's own calibration is used.
 
-The expected calibration error (ECE), in ten classes of equal width, is the mean distance between the probability that
-was given and the share that was right, weighted by the size of the class. The root is left out: it is always right.
-A label counts where its unit is in the gold tree.
+The expected calibration error (ECE) has ten bins of equal width. It is the mean distance between the predicted
+probability and the share of correct predictions, weighted by the size of the bin. The root is excluded, because it is
+always correct. A label counts only if its unit is in the gold tree.
 """
 
 import argparse
@@ -39,12 +39,12 @@ from genrst.trees.relations import detect_inventory
 
 N_CLASSES = 10
 SHIFTS, WEIGHTS = np.linspace(-2, 1, 61), np.linspace(0, 4, 41)
-"""What is tried where EDUs were found (`Calibration.found`)."""
+"""The grid for `Calibration.found`, which applies when EDUs were predicted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A unit: what the chart says of it, and whether that is right."""
+    """A predicted unit: its probabilities, and whether it is correct."""
 
     p: float
     label_p: float
@@ -58,7 +58,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The forecasts of a class of probabilities."""
+    """The forecasts in a bin of probabilities."""
 
     size: int
     mean_p: float
@@ -68,29 +68,29 @@ class Bin:
 def main(words: Sequence[str] | None = None) -> None:
     """Print a line of JSON for gold EDUs and one for raw text."""
     parser = start_chart_parser(__doc__)
-    parser.add_argument("--fit", action="store_true", help="fit the calibration on this split")
-    parser.add_argument("--plot", type=Path, help="a picture of the curves")
+    parser.add_argument("--fit", action="store_true", help="fit the calibration on this split and print it")
+    parser.add_argument("--plot", type=Path, help="plot the calibration curves to this file")
     run_command(parser, run, words)
 
 
 def start_chart_parser(description: str | None) -> argparse.ArgumentParser:
-    """The arguments of all commands that ask a chart about a corpus."""
+    """Make a parser with the arguments of all commands that run a chart on a corpus."""
     parser = start_parser(description)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--model", required=True)
     parser.add_argument("--split", default="dev")
-    parser.add_argument("--documents", metavar="N", type=count, help="only the first N of the split")
+    parser.add_argument("--documents", metavar="N", type=count, help="use only the first N documents of the split")
     parser.add_argument("--device", default="auto")
     return parser
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The command."""
+    """Run the command."""
     gold = list(load_corpus(arguments.corpus, split=arguments.split))[: arguments.documents]
     parser = load(arguments.model, device=arguments.device)
     finder = parser.finder
     if not isinstance(finder, ChartFinder):
-        raise UsageError(f"--model: only a chart gives probabilities, got {parser.config.name!r}")
+        raise UsageError(f"--model must be a chart parser, got {parser.config.name!r}")
     found = {
         (kind, relations): ask(finder, gold, relations, is_raw=kind == "raw")
         for kind in ("gold", "raw")
@@ -124,7 +124,7 @@ def _share(facts: Iterable[bool]) -> float:
 
 
 def ask(finder: ChartFinder, gold: Sequence[Document], relations: Relations, *, is_raw: bool) -> list[Forecast]:
-    """The units that a chart finds in documents, as sure of them as it is by itself."""
+    """Return the units that a chart finds in documents, with uncalibrated probabilities."""
     settings = replace(finder.settings, calibration=None, relations=relations)
     forecasts = []
     for document in progress(gold, f"{'raw' if is_raw else 'gold'} {relations}", len(gold)):
@@ -137,7 +137,7 @@ def ask(finder: ChartFinder, gold: Sequence[Document], relations: Relations, *, 
 
 
 def compare(found: Document, border_p: NDArray[np.float32] | None, gold: Document, relations: str) -> list[Forecast]:
-    """The units of a tree that was found, the root left out, against those of the gold tree."""
+    """Compare the units of a predicted tree, except the root, with those of the gold tree."""
     tree = require_tree(gold)
     inventory = detect_inventory(unit.relation for unit in units(tree))
     tree = binarise(tree) if relations == "fine" else prepare_tree(tree, inventory)
@@ -164,7 +164,7 @@ def compare(found: Document, border_p: NDArray[np.float32] | None, gold: Documen
 def judge(
     forecasts: Sequence[Forecast], calibration: Calibration, *, is_fine: bool
 ) -> tuple[list[tuple[float, bool]], list[tuple[float, bool]]]:
-    """The corrected probabilities of units, and of labels of right units, and whether they were right."""
+    """Return the calibrated probabilities of units, and of labels of correct units, each with its correctness."""
     of_units = [
         (calibration.unit_p(one.p, one.size, is_assumed=one.is_assumed, border_p=one.border_p), one.is_right)
         for one in forecasts
@@ -179,7 +179,7 @@ def judge(
 
 
 def fit(found: dict[tuple[str, str], list[Forecast]]) -> Calibration:
-    """The calibration under which the outcomes are most likely."""
+    """Fit the calibration by maximum likelihood."""
     gold, raw = found["gold", "fine"], found["raw", "fine"]
     chosen, assumed = ([one for one in gold if one.is_assumed is flag] for flag in (False, True))
     calibration = Calibration(
@@ -197,12 +197,12 @@ def _fit_labels(forecasts: Sequence[Forecast]) -> tuple[float, float]:
 
 
 def _regress(values: Sequence[float], is_right: Sequence[bool]) -> tuple[float, float]:
-    """The intercept and the slope of a logistic regression, by Newton's method."""
+    """Fit a logistic regression by Newton's method; return the intercept and the slope."""
     x = np.stack([np.ones(len(values)), np.array(values)], axis=1)
     y, weights = np.array(is_right, dtype=float), np.zeros(2)
     for _ in range(25):
         p = 1 / (1 + np.exp(-x @ weights))
-        # A faint pull towards the origin, so that there always is a best answer.
+        # A weak L2 penalty, so that there always is a finite optimum.
         gradient = x.T @ (y - p) - 0.01 * weights
         hessian = (x * (p * (1 - p))[:, None]).T @ x + 0.01 * np.eye(2)
         weights = weights + np.linalg.solve(hessian, gradient)
@@ -210,7 +210,7 @@ def _regress(values: Sequence[float], is_right: Sequence[bool]) -> tuple[float, 
 
 
 def _fit_found(forecasts: Sequence[Forecast], calibration: Calibration) -> tuple[float, float]:
-    """What is added to log-odds and the weight of borders, of all that are tried."""
+    """Find the shift of log-odds and the weight of borders by grid search."""
     given = [calibration.unit_p(one.p, one.size, is_assumed=one.is_assumed, border_p=None) for one in forecasts]
     odds, y = np.array([log_odds(p) for p in given]), np.array([one.is_right for one in forecasts])
     borders = np.log(np.maximum([one.border_p or 0.0 for one in forecasts], NEAR))
@@ -229,7 +229,7 @@ def _fit_found(forecasts: Sequence[Forecast], calibration: Calibration) -> tuple
 
 
 def bins(forecasts: Sequence[tuple[float, bool]]) -> list[Bin]:
-    """Classes of equal width, those without any forecast left out."""
+    """Return the non-empty bins of equal width."""
     members: list[list[tuple[float, bool]]] = [[] for _ in range(N_CLASSES)]
     for p, is_right in forecasts:
         members[min(int(p * N_CLASSES), N_CLASSES - 1)].append((p, is_right))
@@ -237,12 +237,12 @@ def bins(forecasts: Sequence[tuple[float, bool]]) -> list[Bin]:
 
 
 def error(forecasts: Sequence[tuple[float, bool]]) -> float:
-    """The expected calibration error."""
+    """Return the expected calibration error."""
     return sum(one.size * abs(one.mean_p - one.share_right) for one in bins(forecasts)) / max(len(forecasts), 1)
 
 
 def plot(curves: dict[str, list[tuple[float, bool]]], path: Path) -> None:
-    """Draw what was right against what was expected; the area of a point is its share of the forecasts."""
+    """Draw the share of correct predictions against the predicted probability."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4), layout="constrained")

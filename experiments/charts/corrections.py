@@ -1,11 +1,11 @@
-"""After a correction the rest of the tree is parsed again: how much better does the rest become?
+"""Measure how much re-parsing after corrections improves the rest of the tree.
 
     python -m experiments.charts.corrections corpora/gum --model DIR --split dev --corrections 1 3 10
 
-A simulated annotator checks the units of a tree, the least probable first, and corrects the first wrong one: a wrong
-label becomes the gold one; for a wrong span, the smallest gold unit that crosses it becomes a constraint, with its
-label. Then the document is parsed again with all corrections so far. The other units, which nobody corrected, are
-scored before and after: Parseval precision over the units of the tree, with coarse relations and binary trees.
+A simulated annotator checks the units of a tree, least probable first, and corrects the first wrong one: a wrong label
+is replaced by the gold label; for a wrong span, the smallest gold unit that crosses it becomes a constraint, with its
+label. The document is then parsed again with all corrections so far. The uncorrected units are scored before and after:
+Parseval precision over the units of the tree, with coarse relations and binary trees.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from genrst.trees.node import Tree, Unit, units
 from genrst.trees.relations import detect_inventory
 
 Gold = dict[tuple[int, int], tuple[str, str]]
-"""The labels of gold units by their EDUs."""
+"""The labels of gold units, by their EDUs."""
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -37,7 +37,7 @@ def main(words: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The command."""
+    """Run the command."""
     documents = list(load_corpus(arguments.corpus, split=arguments.split))[: arguments.documents]
     # Gold units have coarse relations here.
     parser = load(arguments.model, device=arguments.device, relations="coarse")
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
         for number in range(1, max(arguments.corrections) + 1):
             after, constraints = next(steps, (None, []))
             if after is None:
-                break  # nothing is wrong any more
+                break  # everything is correct
             if number in totals:
                 corrected = {one.span for one in constraints}
                 totals[number] += Counter(
@@ -69,14 +69,14 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def gold_units(document: Document) -> Gold:
-    """Those of the binary tree, with coarse relations."""
+    """Return the units of the binary gold tree, with coarse relations."""
     tree = require_tree(document)
     tree = prepare_tree(tree, detect_inventory(unit.relation for unit in units(tree)))
     return {(unit.start, unit.stop): (unit.relation, unit.nuclearity) for unit in units(tree)}
 
 
 def correct(parser: Parser, document: Document) -> Iterator[tuple[Tree, list[Constraint]]]:
-    """The tree of a document, then that after each correction, with all corrections so far; until nothing is wrong."""
+    """Yield the first tree and the tree after each correction, with the corrections so far, until it is correct."""
     gold = gold_units(document)
     distribution = parser.distribution(document)
     constraints: list[Constraint] = []
@@ -92,7 +92,7 @@ def correct(parser: Parser, document: Document) -> Iterator[tuple[Tree, list[Con
 
 
 def mend(unit: Unit, gold: Gold) -> Constraint | None:
-    """The correction of a unit, or None if it is right."""
+    """Return the correction of a unit, or None if it is correct."""
     span = unit.start, unit.stop
     if span in gold:
         is_right = gold[span] == (unit.relation, unit.nuclearity)
@@ -104,7 +104,7 @@ def mend(unit: Unit, gold: Gold) -> Constraint | None:
 
 
 def score(tree: Tree, gold: Gold, corrected: set[tuple[int, int]]) -> dict[str, int]:
-    """How many units nobody corrected, and how many of these have the right span, and the right label too."""
+    """Count the uncorrected units, those with a correct span, and those with a correct span and label."""
     others = [unit for unit in units(tree) if (unit.start, unit.stop) not in corrected]
     spans = [unit for unit in others if (unit.start, unit.stop) in gold]
     right = [unit for unit in spans if gold[unit.start, unit.stop] == (unit.relation, unit.nuclearity)]

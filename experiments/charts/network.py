@@ -1,4 +1,4 @@
-"""Charts as networks of PyTorch: to teach others, and to be packed with fewer bits."""
+"""Charts as PyTorch networks, for teaching other models and for quantised packing."""
 
 from pathlib import Path
 from typing import TypeAlias
@@ -16,5 +16,5 @@ ChartModel: TypeAlias = Model[ChartNetwork, Labels]
 def load_chart(
     folder: Path, device: torch.device | str = "cpu", encoder_dtype: torch.dtype = torch.float32
 ) -> ChartModel:
-    """Read a chart; see `genrst.encoder.model.load_model`."""
+    """Load a chart; see `genrst.encoder.model.load_model`."""
     return load_model(folder, ChartConfig, Labels, make_network, device, encoder_dtype)

@@ -1,11 +1,11 @@
-"""Does a generative model need fewer documents? Learning curves of both models, from a sixteenth of the corpus to all.
+"""Learning curves of the generative and the discriminative model, from a sixteenth of the corpus to all of it.
 
     python -m experiments.learning_curves.run --data GUM --split test --output runs/curves
     python -m experiments.learning_curves.run --prepared FILE --test FILE --split test --output runs/curves --jobs 6
 
-Every model is trained on nested subsets that are balanced by genre, with a vocabulary of its own. The weight of words
-is chosen on dev, for each model and size. A run that was killed goes on with the same command. Writes rows.json,
-table.md and curves.svg.
+Every model is trained on nested subsets that are balanced by genre, with its own vocabulary. The weight of words is
+tuned on dev for each model and size. To resume an interrupted run, repeat the command. Writes rows.json, table.md and
+curves.svg.
 """
 
 import argparse
@@ -49,20 +49,24 @@ def main(words: Sequence[str] | None = None) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = start_parser(__doc__)
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--data", metavar="DIR", type=Path, help="the folder of the corpus")
-    source.add_argument("--prepared", metavar="FILE", type=Path, help="features of train and dev")
-    parser.add_argument("--test", metavar="FILE", type=Path, help="features of test, where there is no --data")
-    parser.add_argument("--cache", metavar="DIR", type=Path, default=Path("cache"), help="where features are kept")
+    source.add_argument("--data", metavar="DIR", type=Path, help="folder of the corpus")
+    source.add_argument("--prepared", metavar="FILE", type=Path, help="file with features of train and dev")
+    parser.add_argument("--test", metavar="FILE", type=Path, help="file with features of test, if there is no --data")
+    parser.add_argument("--cache", metavar="DIR", type=Path, default=Path("cache"), help="folder for prepared features")
     parser.add_argument("--output", metavar="DIR", type=Path, required=True)
-    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of the table and the curves")
-    help = "train on one of so many parts of the documents"
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="split of the table and the curves")
+    help = "train on 1/N of the documents, for each N"
     parser.add_argument("--parts", metavar="N", type=count, nargs="+", default=[16, 8, 4, 2, 1], help=help)
-    parser.add_argument("--subsets", metavar="N", type=count, default=3, help="random subsets of each size")
-    parser.add_argument("--seeds", metavar="N", type=count, default=1, help="trainings on each subset")
+    parser.add_argument("--subsets", metavar="N", type=count, default=3, help="number of random subsets of each size")
+    parser.add_argument("--seeds", metavar="N", type=count, default=1, help="number of trainings on each subset")
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     for model, name in MODELS.items():
-        parser.add_argument(f"--{model}", metavar="CONFIG", default=name, help=f"default: {name}")
-    parser.add_argument("--set", dest="changes", action="append", default=[], metavar="a.b=c", help="in both of them")
+        parser.add_argument(
+            f"--{model}", metavar="CONFIG", default=name, help=f"configuration of the {model} model (default: {name})"
+        )
+    parser.add_argument(
+        "--set", dest="changes", action="append", default=[], metavar="a.b=c", help="override a setting of both models"
+    )
     parser.add_argument("--beam", metavar="K", type=count, default=10)
     add_search_arguments(parser, [1.0, 0.75, 0.5, 0.25])
     return parser
@@ -70,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
 
 @dataclass(frozen=True)
 class Subset:
-    """A part of the training documents, and what models that know nothing else are trained and compared on."""
+    """A part of the training documents, with dev and test features that have the same vocabulary."""
 
     part: int
     number: int
@@ -81,7 +85,7 @@ class Subset:
 
 @dataclass(frozen=True)
 class Point:
-    """A model at one size: its systems on dev, and the best of them on the split of the curves."""
+    """A model at one size: its systems on dev, and the best one on the split of the curves."""
 
     model: str
     part: int
@@ -90,7 +94,7 @@ class Point:
     final: System
 
     def row(self) -> dict[str, Any]:
-        """The point as plain data."""
+        """Return the point as plain data."""
         return {
             "model": self.model,
             "part": self.part,
@@ -104,7 +108,7 @@ class Point:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The command."""
+    """Run the experiment."""
     check_once(arguments, "parts", "models", "word_weights")
     check_search_arguments(arguments)
     configs = {model: _config(model, arguments) for model in arguments.models}
@@ -128,7 +132,7 @@ def _config(model: str, arguments: argparse.Namespace) -> RunConfig:
 
 
 def _subset(whole: Prepared, test: Split | None, part: int, number: int, min_count: int) -> Subset:
-    """All subsets of one number are nested: the smaller is a part of the larger."""
+    """Make a subset; subsets with the same number are nested."""
     order = nested_order([example.id for example in whole.train], number)
     prepared = restrict(whole, order[: subset_size(len(order), part)], min_count)
     return Subset(part, number, prepared, load_dev(prepared), test and restrict_split(test, whole, prepared))
@@ -137,7 +141,7 @@ def _subset(whole: Prepared, test: Split | None, part: int, number: int, min_cou
 def _point(
     model: str, config: RunConfig, subsets: Sequence[Subset], schedule: Schedule, arguments: argparse.Namespace
 ) -> Point:
-    """Train a model on all subsets of a size, and search with every weight of words on dev."""
+    """Train a model on all subsets of a size, and search dev with every weight of words."""
     searches = {model: list_searches(model, SEARCHES, [arguments.beam], arguments.word_weights)}
     results, runs = [], []
     for subset in subsets:
@@ -160,7 +164,7 @@ def _point(
 
 
 def _seed_run(model: str, config: RunConfig, subset: Subset, seed: int, output: Path) -> SeedRun:
-    """A training; its number tells the subset and the seed, so that no two of a size are alike."""
+    """Make a training run; its number encodes the subset and the seed, so it is unique for each size."""
     number = 100 * subset.number + seed
     own = replace(config, training=replace(config.training, seeds=(number,)))
     found = SeedRun(model, number, own, output / model / f"part-{subset.part}" / f"seed-{number}")
@@ -179,12 +183,12 @@ def _write(points: Sequence[Point], folder: Path) -> None:
 
 
 def asdict_of(comparison: Comparison) -> dict[str, Any]:
-    """The differences of a comparison, all runs joined."""
+    """Return the differences of a comparison, with all runs joined, as plain data."""
     return {aspect: asdict(difference) for aspect, difference in comparison.joined.items()}
 
 
 def _compared(points: Sequence[Point]) -> list[tuple[int, Comparison]]:
-    """At every size, the generative minus the discriminative model."""
+    """Compare the generative with the discriminative model at every size."""
     by_model = {(point.model, point.part): point for point in points}
     pairs = [
         (point, by_model["discriminative", point.part])
@@ -195,7 +199,7 @@ def _compared(points: Sequence[Point]) -> list[tuple[int, Comparison]]:
 
 
 def table(points: Sequence[Point], compared: Sequence[tuple[int, Comparison]]) -> str:
-    """Scores by size as Markdown, and whether the difference of the models is more than chance."""
+    """Format the scores by size as Markdown, with the significance of the difference between the models."""
     lines = ["| documents | model | search | " + " | ".join(ASPECTS) + " |", "|--:|---|---|" + "--:|" * len(ASPECTS)]
     for point in points:
         cells = [str(Spread.of(point.final.scores[aspect])) for aspect in ASPECTS]
@@ -213,7 +217,7 @@ def table(points: Sequence[Point], compared: Sequence[tuple[int, Comparison]]) -
 
 
 def plot(points: Sequence[Point], path: Path) -> None:
-    """S and F by the number of training documents, with the spread over runs."""
+    """Plot S and F by the number of training documents, with the spread over runs."""
     figure = Figure(figsize=(9, 4), layout="constrained")
     for axes, aspect in zip(figure.subplots(1, 2), ("S", "F"), strict=True):
         for model, style in zip(MODELS, ("-o", "--v"), strict=True):

@@ -1,4 +1,4 @@
-"""Nested subsets of training documents, and features as if a model had seen nothing else."""
+"""Nested subsets of training documents, with features restricted to the vocabulary of the subset."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from genrst.training.prepared import Prepared
 
 
 def nested_order(ids: Sequence[str], seed: int) -> list[int]:
-    """The numbers of documents in an order in which every beginning has about the same share of each genre.
+    """Return document numbers in an order in which every prefix has about the same share of each genre.
 
     The genre is the second part of an id such as `GUM_news_iodine`.
     """
@@ -22,7 +22,7 @@ def nested_order(ids: Sequence[str], seed: int) -> list[int]:
     genres: dict[str, list[int]] = defaultdict(list)
     for number in generator.permutation(len(ids)).tolist():
         genres[genre_of(ids[number])].append(number)
-    # Documents of a genre are spread evenly, from a random place on.
+    # The documents of a genre are spread evenly, with a random offset.
     places = {
         number: (place + float(shift)) / len(members)
         for members, shift in zip(genres.values(), generator.random(len(genres)), strict=True)
@@ -32,20 +32,20 @@ def nested_order(ids: Sequence[str], seed: int) -> list[int]:
 
 
 def genre_of(id: str) -> str:
-    """The genre of a document of GUM; nothing for an id of another form."""
+    """Return the genre of a GUM document, or an empty string for another kind of id."""
     parts = id.split("_")
     return parts[1] if len(parts) > 2 else ""
 
 
 def subset_size(n_documents: int, part: int) -> int:
-    """The number of documents in one of so many parts."""
+    """Return the number of documents in 1/`part` of the corpus."""
     return max(1, round(n_documents / part))
 
 
 def restrict(prepared: Prepared, numbers: Sequence[int], min_count: int) -> Prepared:
-    """The features of some training documents: words that these show too seldom become `<unk>`, also in dev.
+    """Restrict features to some training documents; words that are rare in these become `<unk>`, also in dev.
 
-    Labels and dependency relations keep their numbers; those that are never shown are never learned.
+    Labels and dependency relations keep their numbers; those that do not occur are not learned.
     """
     train = [prepared.train[number] for number in numbers]
     kept, symbols = _count_words(train, prepared.symbols.words, min_count)
@@ -63,7 +63,7 @@ def restrict(prepared: Prepared, numbers: Sequence[int], min_count: int) -> Prep
 
 
 def restrict_split(split: Split, whole: Prepared, part: Prepared) -> Split:
-    """Documents of another split with the words that are left."""
+    """Restrict the documents of another split to the remaining words."""
     numbers = {word: number for number, word in enumerate(whole.symbols.words.symbols)}
     kept = np.array([numbers[word] for word in part.symbols.words.symbols])
     renumber = _renumbering(kept, len(whole.symbols.words))
@@ -72,7 +72,7 @@ def restrict_split(split: Split, whole: Prepared, part: Prepared) -> Split:
 
 
 def _count_words(train: Sequence[Example], words: Vocabulary, min_count: int) -> tuple[IntArray, Vocabulary]:
-    """The old numbers of the words that are kept, and their vocabulary, the most frequent first."""
+    """Return the old numbers of the kept words, and their vocabulary, most frequent first."""
     counts = Counter(number for example in train for number in example.edu_words.tolist())
     frequent = [number for number in range(len(SPECIALS), len(words)) if counts[number] >= min_count]
     frequent.sort(key=lambda number: (-counts[number], words.symbols[number]))
@@ -81,12 +81,12 @@ def _count_words(train: Sequence[Example], words: Vocabulary, min_count: int) ->
 
 
 def _renumbering(kept: IntArray, n_words: int) -> IntArray:
-    """The new number of each old one."""
+    """Return the new number of each old number."""
     renumber = np.full(n_words, UNK_ID)
     renumber[kept] = np.arange(len(kept))
     return renumber
 
 
 def with_words(example: Example, renumber: IntArray) -> Example:
-    """A document whose words have other numbers."""
+    """Return the document with its words renumbered."""
     return replace(example, edu_words=renumber[example.edu_words], token_words=renumber[example.token_words])

@@ -1,10 +1,10 @@
-"""Write short documents whose relations have unmistakable markers, for training beside real ones.
+"""Write short synthetic documents whose relations have unambiguous markers, as additional training data.
 
     python -m experiments.markers.make OUTPUT.jsonl --seed 1
 
-`pairs.tsv` holds pairs of clauses, written for this purpose, by what relates them; `FRAMES` holds the ways to say it,
-and the label that GUM's guidelines give to each. Every pair is said in some of the ways of its kind. Charts train on
-the result by `data.extra`.
+`pairs.tsv` holds pairs of clauses, written for this purpose, grouped by the kind of relation. `FRAMES` holds phrasings
+for each kind, with the label that GUM's guidelines assign. Every pair is rendered in some of the phrasings of its kind.
+Charts train on the result with `data.extra`.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from genrst.trees.node import Leaf, Unit
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A way to say two clauses: each part is an EDU, with {0} and {1} for the clauses."""
+    """A phrasing of two clauses; each part is an EDU, with {0} and {1} as placeholders for the clauses."""
 
     first: str
     second: str
@@ -32,7 +32,7 @@ class Frame:
 
 
 def _frames(relation: str, nuclearity: str, *texts: str) -> list[Frame]:
-    """The frames of a label; a bar stands between the EDUs."""
+    """Make the frames of a label; a bar separates the EDUs."""
     return [Frame(first, second, relation, nuclearity) for first, second in (text.split("|") for text in texts)]
 
 
@@ -99,17 +99,17 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = start_parser(__doc__)
     parser.add_argument("output", type=Path)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--ways", type=count, default=2, help="of saying each pair of clauses (default: 2)")
+    parser.add_argument("--ways", type=count, default=2, help="number of phrasings per pair of clauses (default: 2)")
     run_command(parser, run, words)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The command."""
+    """Run the command."""
     write_documents(make_documents(arguments.seed, arguments.ways), arguments.output)
 
 
 def make_documents(seed: int, ways: int) -> Iterator[Document]:
-    """A document for each pair of clauses and each of the ways drawn for it."""
+    """Yield a document for each pair of clauses and each phrasing drawn for it."""
     generator = random.Random(seed)
     table = files("experiments.markers").joinpath("pairs.tsv").read_text(encoding="utf-8").splitlines()
     for number, row in enumerate(csv.DictReader(table, delimiter="\t")):
@@ -119,9 +119,9 @@ def make_documents(seed: int, ways: int) -> Iterator[Document]:
 
 
 def make_document(id: str, frame: Frame, clauses: tuple[str, str]) -> Document:
-    """Two EDUs in the relation of a frame."""
+    """Make a document of two EDUs in the relation of a frame."""
     parts = [part.format(*clauses) for part in (frame.first, frame.second)]
-    # What follows a full stop or a line break starts a sentence.
+    # A part that follows a full stop or a line break starts a sentence.
     is_sentence = parts[0].rstrip()[-1] in ".?!" or parts[1].startswith("\n")
     is_paragraph = parts[1].startswith("\n")
     parts = [_capital(parts[0]), _capital(parts[1]) if is_sentence else parts[1]]
@@ -145,7 +145,7 @@ def make_document(id: str, frame: Frame, clauses: tuple[str, str]) -> Document:
 
 
 def _capital(text: str) -> str:
-    """The text with its first letter in upper case."""
+    """Capitalise the first letter of a text."""
     first = next(place for place, letter in enumerate(text) if letter.isalpha())
     return text[:first] + text[first].upper() + text[first + 1 :]
 

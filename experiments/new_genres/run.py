@@ -1,14 +1,14 @@
-"""How good is a chart on a genre that it has not seen? Train without the genre, then parse all of it.
+"""Evaluate charts on unseen genres: train without a genre, then parse all of its documents.
 
     python -m experiments.new_genres.run mpnet-chart --prepared FILE.npz --output runs/genres
     python -m experiments.new_genres.run mpnet-chart --prepared FILE.npz --output runs/noisy \
         --set training.layout_noise=0.3 --genres news vlog bio court --together 2
 
-The features are those of `genrst train --prepare-only`; the second word of a document's name is its genre, as in GUM.
-The train and dev documents of a genre are parsed by a network that has seen none of them, after the last epoch, because
-there is no dev data to choose an epoch with. With --together several genres are left out of one training, which is
-harder but takes less time. Each genre is parsed as it is, without layout, and without punctuation, with a line of JSON
-for each; the means over genres come last. Each training has a folder, and is skipped if its model is there.
+The features come from `genrst train --prepare-only`; the second part of a document's id is its genre, as in GUM. The
+train and dev documents of a genre are parsed by a network that has seen none of them, after the last epoch, because
+there is no dev data for choosing an epoch. With --together, several genres are held out of one training, which is
+harder but takes less time. Each genre is parsed unchanged, without layout, and without punctuation, with one line of
+JSON each; the means over genres come last. Each training has its own folder, and is skipped if its model exists.
 """
 
 import argparse
@@ -37,19 +37,21 @@ from genrst.training.run_config import RunConfig, load_config
 def main(words: Sequence[str] | None = None) -> None:
     """Train and print."""
     parser = start_parser(__doc__)
-    parser.add_argument("config", help="a configuration, by name or file")
+    parser.add_argument("config", help="name or file of a configuration")
     parser.add_argument("--prepared", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--genres", nargs="+", help="(default: all)")
-    parser.add_argument("--together", metavar="N", type=count, default=1, help="genres left out of one training")
+    parser.add_argument("--genres", nargs="+", help="genres to hold out (default: all)")
+    parser.add_argument(
+        "--together", metavar="N", type=count, default=1, help="number of genres held out of one training"
+    )
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="a.b=c")
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--results", type=Path, help="a file for what is printed")
+    parser.add_argument("--results", type=Path, help="file for the printed rows")
     run_command(parser, run, words)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The command."""
+    """Run the experiment."""
     device = choose_device(arguments.device)
     config = _without_choice(load_config(find_config(arguments.config), arguments.changes))
     if config.model.kind != "chart":
@@ -57,16 +59,16 @@ def run(arguments: argparse.Namespace) -> None:
     prepared = read_features(arguments.prepared, "chart")
     known = sorted({genre_of(example.id) for example in prepared.train})
     if unknown := set(arguments.genres or ()) - set(known):
-        raise UsageError(f"--genres: each must be one of {', '.join(known)}, got {min(unknown)}")
+        raise UsageError(f"--genres must be among {', '.join(known)}, got {min(unknown)}")
     if arguments.together >= len(known):
-        raise UsageError(f"--together: fewer than all {len(known)} genres must be left out, got {arguments.together}")
+        raise UsageError(f"--together must be less than the number of genres, {len(known)}, got {arguments.together}")
     rows = Rows(read_environment(device), {"seed": config.training.seeds[0]})
     changes = changes_of(prepared)
     found: dict[str, list[dict[str, float]]] = {text: [] for text in changes}
     for genres in in_parts(arguments.genres or known, arguments.together):
         parts = without_genres(prepared, genres)
         one = Run(config, config.training.seeds[0], arguments.output / "-".join(genres), device)
-        # It is written after the last epoch: a run that was killed before has none.
+        # The weights are written after the last epoch, so an interrupted run has none.
         if not (one.folder / MODEL / WEIGHTS).is_file():
             list(one.records(parts))
         models = load_charts(one.folder / MODEL, parts, arguments.device)
@@ -84,12 +86,12 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def means(rows: Sequence[dict[str, float]]) -> dict[str, float]:
-    """The mean of each score."""
+    """Return the mean of each score."""
     return {name: round(fmean(row[name] for row in rows), 2) for name in rows[0]}
 
 
 def changes_of(prepared: Prepared) -> dict[str, Callable[[ChartExample], ChartExample]]:
-    """The texts that a genre is parsed as: what is done to its documents."""
+    """Return the variants in which a genre is parsed, as functions on its documents."""
     assert prepared.tokenizer is not None
     signs = PieceTokenizer(prepared.tokenizer).punctuation
     return {
@@ -100,25 +102,25 @@ def changes_of(prepared: Prepared) -> dict[str, Callable[[ChartExample], ChartEx
 
 
 def in_parts(genres: Sequence[str], size: int) -> list[Sequence[str]]:
-    """Genres that are left out together: those of a part are far from each other in the list."""
+    """Divide genres into parts that are held out together, with distant ones in each part."""
     n_parts = -(-len(genres) // size)
     return [genres[first::n_parts] for first in range(n_parts)]
 
 
 def _without_choice(config: RunConfig) -> RunConfig:
-    """Trained to the last epoch, scored there only."""
+    """Return the configuration changed to train to the last epoch and evaluate only there."""
     n_epochs = config.training.max_epochs
     return replace(config, training=replace(config.training, evaluate_from=n_epochs, patience=n_epochs))
 
 
 def genre_of(id: str) -> str:
-    """The genre in a document's name, such as `GUM_news_asylum`."""
+    """Return the genre in a document's id, such as `GUM_news_asylum`."""
     words = id.split("_")
     return words[1] if len(words) > 2 else ""
 
 
 def without_genres(prepared: Prepared, genres: Sequence[str]) -> Prepared:
-    """Training documents of all other genres; all documents of these to be scored."""
+    """Return features with the training documents of all other genres, and all documents of these genres as dev."""
     train = [example for example in prepared.train if genre_of(example.id) not in genres]
     own = [example for example in (*prepared.train, *prepared.dev) if genre_of(example.id) in genres]
     silver = [example for example in prepared.silver if genre_of(example.id) not in genres]

@@ -1,6 +1,6 @@
-"""Everything that a run has found, as the files `results.json`, `table3.md` and `table4.md`.
+"""The results of a run, as the files `results.json`, `table3.md` and `table4.md`.
 
-The tables have the paper's numbers beside ours; what is computed for them is in `scores.py`.
+The tables show the paper's numbers beside ours. Scores and tests are computed in `scores.py`.
 """
 
 import json
@@ -60,7 +60,7 @@ randomisation.
 
 @dataclass(frozen=True)
 class Report:
-    """All systems on dev, for Table 3, and those of Table 4 on their split."""
+    """All systems on dev, for Table 3, and the systems of Table 4 on their split."""
 
     corpus: str
     on_dev: Sequence[System]
@@ -90,7 +90,7 @@ class Report:
         return (system.model, system.search) in [(one.model, one.search) for one in self.best]
 
     def write(self, folder: Path, notes: Mapping[str, Any]) -> None:
-        """Write all files; `notes` say how the results came about."""
+        """Write all files; `notes` describe the settings and the trainings."""
         about = f"Ours: {_describe_documents(self.corpus, self.on_dev[0])}"
         table3 = search_table(self.on_dev, self.searches_compared, about)
         about = f"Ours: {_describe_documents(self.corpus, self.final[0])}"
@@ -124,7 +124,7 @@ def _bag_and_word(systems: Sequence[System]) -> Iterator[tuple[System, System]]:
 
 
 def _describe_documents(corpus: str, system: System) -> str:
-    """What a system was evaluated on, by which measure, and with which seeds."""
+    """Describe the documents, the metric and the seeds of a system."""
     n_edus = sum(example.n_edus for example in system.split.examples)
     seeds = [str(result.seed) for result in system.results]
     spread = f"mean ± sample standard deviation of the seeds {', '.join(seeds)}" if seeds[1:] else f"seed {seeds[0]}"
@@ -135,7 +135,7 @@ def _describe_documents(corpus: str, system: System) -> str:
 
 
 def _system(system: System, systems: Sequence[System]) -> dict[str, Any]:
-    """A system as plain data; lists have a value of each seed."""
+    """Return a system as plain data; lists have one value per seed."""
     errors = count_errors(system, systems)
     return {
         "model": system.model,
@@ -164,7 +164,7 @@ def _plain(value: object) -> object:
 
 
 def search_table(systems: Sequence[System], comparisons: Sequence[Comparison], about: str) -> str:
-    """Table 3: word-level and bag-level search by beam, for each weight of words."""
+    """Format Table 3: word-level and bag-level search by beam, for each weight of words."""
     shown = [system for system in systems if system.search.kind in ("word", "bag")]
     parts = [f"# Table 3: search with the generative model\n\n{about}{SEARCH_NOTES}"]
     for weight in dict.fromkeys(system.search.word_weight for system in shown):
@@ -202,7 +202,7 @@ def _paper_cells(aspect: str, kind: str, beams: Sequence[int]) -> list[str]:
 
 
 def _beam_cell(system: System, show: str, systems: Sequence[System]) -> str:
-    """A score, or the share of documents with a search error of a kind or with a tree at the bound on stacks."""
+    """Format a score, or the share of documents with a kind of search error or with a tree at the stack limit."""
     if show in ASPECTS:
         return str(Spread.of(system.scores[show]))
     bounded = [result.n_bounded for result in system.results]
@@ -213,7 +213,7 @@ def _beam_cell(system: System, show: str, systems: Sequence[System]) -> str:
 def model_table(
     systems: Sequence[System], is_best: Callable[[System], bool], comparisons: Sequence[Comparison], about: str
 ) -> str:
-    """Table 4: the generative against the discriminative model; the best search of each is in bold."""
+    """Format Table 4: the generative and the discriminative model, with the best search of each in bold."""
 
     def label(system: System) -> str:
         name = f"{system.model}, {_describe_search(system.search)}"
@@ -238,7 +238,7 @@ def model_table(
 
 
 def _describe_search(search: Search) -> str:
-    """A search in words."""
+    """Describe a search."""
     if search.kind == "greedy":
         return "greedy"
     weight = f", weight {search.word_weight:g}" if search.word_weight else ""
@@ -247,12 +247,12 @@ def _describe_search(search: Search) -> str:
 
 
 def _describe_kind(search: Search) -> str:
-    """The same without the beam and the weight."""
+    """Describe a search without its beam and weight."""
     return ", ".join([f"{search.kind}-level", *(f"{name} = {value}" for name, value in search.unusual.items())])
 
 
 def _score_cells(scores: dict[str, list[float]]) -> list[str]:
-    """S, N, R and F with their spread."""
+    """Format S, N, R and F with their spread."""
     return [str(Spread.of(scores[aspect])) for aspect in ASPECTS]
 
 
@@ -271,7 +271,7 @@ def _significance(comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def _difference_cells(difference: Difference) -> list[str]:
-    """A difference, its interval and its p-values."""
+    """Format a difference, its interval and its p-values."""
     return [
         f"{difference.points:+.1f}",
         f"{difference.low:+.1f} to {difference.high:+.1f}",
@@ -281,11 +281,11 @@ def _difference_cells(difference: Difference) -> list[str]:
 
 
 def _show_p_value(value: float) -> str:
-    """A p-value with three digits, which 10,000 rounds allow."""
+    """Format a p-value with three digits, the precision of 10,000 rounds."""
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _markdown_table(rows: Sequence[Sequence[str]], n_text: int) -> str:
-    """A table whose first columns are text and whose others are numbers."""
+    """Format a table whose first columns are text and whose other columns are numbers."""
     rule = ["---"] * n_text + ["--:"] * (len(rows[0]) - n_text)
     return "".join(f"| {' | '.join(row)} |\n" for row in (rows[0], rule, *rows[1:]))

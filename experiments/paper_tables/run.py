@@ -1,10 +1,10 @@
-"""The paper's Tables 3 and 4: train both models with several seeds, search, score, compare.
+"""Reproduce the paper's Tables 3 and 4: train both models with several seeds, search, score and compare.
 
     python -m experiments.paper_tables.run --corpus gum --data GUM --output runs/tables
     python -m experiments.paper_tables.run --prepared FILE.npz --output runs/tables --jobs 8
 
-Everything is written as it comes and never computed twice: a run that was killed goes on with the same command. Table 3
-is always of dev. With `--split test` Table 4 is of test, and only the searches that were best on dev are run on it.
+Results are written immediately and never recomputed; to resume an interrupted run, repeat the command. Table 3 is
+always on dev. With `--split test`, Table 4 is on test, and only the searches that were best on dev are run there.
 """
 
 import argparse
@@ -43,30 +43,43 @@ def main(words: Sequence[str] | None = None) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = start_parser(__doc__)
-    parser.add_argument("--corpus", choices=("gum", "rstdt"), help="recognised by its folder if not given")
+    parser.add_argument("--corpus", choices=("gum", "rstdt"), help="kind of corpus (default: detected from the folder)")
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--data", metavar="DIR", type=Path, help="the folder of the corpus")
-    source.add_argument("--prepared", metavar="FILE", type=Path, help="features of train and dev, by genrst train")
-    parser.add_argument("--cache", metavar="DIR", type=Path, default=Path("cache"), help="where features are kept")
+    source.add_argument("--data", metavar="DIR", type=Path, help="folder of the corpus")
+    source.add_argument(
+        "--prepared", metavar="FILE", type=Path, help="file with features of train and dev (from genrst train)"
+    )
+    parser.add_argument("--cache", metavar="DIR", type=Path, default=Path("cache"), help="folder for prepared features")
     parser.add_argument("--output", metavar="DIR", type=Path, required=True)
-    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of Table 4")
-    parser.add_argument("--test", metavar="FILE", type=Path, help="features of test, where there is no --data")
-    help = "write features.npz and test.npz into the output folder, and stop"
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="split of Table 4")
+    parser.add_argument("--test", metavar="FILE", type=Path, help="file with features of test, if there is no --data")
+    help = "write features.npz and test.npz to the output folder and stop"
     parser.add_argument("--prepare-only", action="store_true", help=help)
-    parser.add_argument("--documents", metavar="N", type=count, help="search only the first N of a split")
+    parser.add_argument("--documents", metavar="N", type=count, help="search only the first N documents of a split")
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     for model, name in MODELS.items():
-        help = f"default: {name}"
+        help = f"configuration of the {model} model (default: {name})"
         parser.add_argument(f"--{model}", metavar="CONFIG", default=name, help=help)
-    parser.add_argument("--set", dest="changes", action="append", default=[], metavar="a.b=c", help="in both of them")
+    parser.add_argument(
+        "--set", dest="changes", action="append", default=[], metavar="a.b=c", help="override a setting of both models"
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     kinds = list(dict.fromkeys(kind for of_model in KINDS.values() for kind in of_model))
-    parser.add_argument("--searches", nargs="+", choices=kinds, default=kinds, help="of those that a model has")
+    parser.add_argument(
+        "--searches", nargs="+", choices=kinds, default=kinds, help="kinds of search, as far as a model supports them"
+    )
     parser.add_argument("--beams", type=count, nargs="+", default=PAPER_BEAMS)
-    parser.add_argument("--word-beam", metavar="K_W", type=count, nargs="+", default=[None], help="default: the beam")
-    help = "default: a tenth of the beam"
+    parser.add_argument(
+        "--word-beam",
+        metavar="K_W",
+        type=count,
+        nargs="+",
+        default=[None],
+        help="k_w of word-level search (default: the beam)",
+    )
+    help = "k_s of word-level search (default: a tenth of the beam)"
     parser.add_argument("--fast-beam", metavar="K_S", type=count, nargs="+", default=[None], help=help)
-    help = f"the bound of bag-level search (default: {MAX_STACK})"
+    help = f"stack limit of bag-level search (default: {MAX_STACK})"
     parser.add_argument("--max-stack", metavar="N", type=count, nargs="+", default=[MAX_STACK], help=help)
     add_search_arguments(parser, [1.0])
     return parser
@@ -93,7 +106,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _report(
     schedule: Schedule, runs: Sequence[SeedRun], prepared: Prepared, test: Split | None, arguments: argparse.Namespace
 ) -> Report:
-    """Train, search dev with every model as soon as it is there, and then search what Table 4 needs."""
+    """Train, search dev with every model as soon as it is trained, and then run the searches for Table 4."""
     dev = load_dev(prepared).first(arguments.documents)
     on_dev = make_systems(schedule.search(schedule.train(runs, prepared), _searches(arguments), dev), dev)
     final = choose_best(on_dev, by_kind=True)
@@ -106,7 +119,7 @@ def _report(
 
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.split == "test" and arguments.data is None and arguments.test is None:
-        raise UsageError("--split test needs --data or --test: prepared features have no test documents")
+        raise UsageError("--split test needs --data or --test, because prepared features have no test documents")
     if arguments.prepare_only and arguments.data is None:
         raise UsageError("--prepare-only needs --data")
     check_once(
@@ -127,7 +140,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _runs(arguments: argparse.Namespace) -> list[SeedRun]:
-    """Every seed of every model."""
+    """Return the runs of all models and seeds."""
     runs = [
         SeedRun(model, seed, _config(model, arguments), arguments.output / model / f"seed-{seed}")
         for model in arguments.models

@@ -1,4 +1,4 @@
-"""What the results of several seeds say: scores with their spread, search errors, and which differences are real."""
+"""Statistics over several seeds: scores with their spread, search errors, and significance tests."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from genrst.evaluation.report import Evaluation
 from genrst.evaluation.significance import approximate_randomisation, paired_bootstrap
 
 TOLERANCE = 1e-3
-"""By rounding, a search and the training code give the same tree log-probabilities that differ by up to this."""
+"""The maximum rounding difference between the log-probabilities of search and of the training code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The mean over seeds and the sample standard deviation, which one seed does not have."""
+    """The mean over seeds and the sample standard deviation, which is None for one seed."""
 
     mean: float
     deviation: float | None
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread":
-        """The spread of some values."""
+        """Return the spread of values."""
         return cls(fmean(values), stdev(values) if len(values) > 1 else None)
 
     def __str__(self) -> str:
@@ -34,7 +34,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class System:
-    """A model with a search: its results on the same documents, one of each seed."""
+    """A model with a search: its results on the same documents, one per seed."""
 
     results: Sequence[Result]
     split: Split
@@ -62,7 +62,7 @@ class System:
 
     @cached_property
     def levels(self) -> dict[str, dict[str, list[float]]]:
-        """The same for each level of the text."""
+        """S, N, R and F of each seed, for each level of the text."""
         tables = [evaluation.levels() or {} for evaluation in self.evaluations]
         return {
             level: {aspect: [100 * table[level][aspect].f1 for table in tables] for aspect in ASPECTS}
@@ -71,7 +71,7 @@ class System:
 
 
 def make_systems(results: Iterable[Result], split: Split) -> list[System]:
-    """Group results by model and search, in the order in which these first appear."""
+    """Group results by model and search, in order of first appearance."""
     groups: dict[tuple[str, Search], list[Result]] = {}
     for result in results:
         groups.setdefault((result.model, result.search), []).append(result)
@@ -79,7 +79,7 @@ def make_systems(results: Iterable[Result], split: Split) -> list[System]:
 
 
 def choose_best(systems: Sequence[System], *, by_kind: bool) -> list[System]:
-    """Of every model, or of every model and kind of search, the system with the highest mean F; the first of equals."""
+    """Return the system with the highest mean F for each model, or for each model and kind of search."""
     best: dict[tuple[str, str], System] = {}
     for system in systems:
         key = system.model, system.search.kind if by_kind else ""
@@ -90,16 +90,16 @@ def choose_best(systems: Sequence[System], *, by_kind: bool) -> list[System]:
 
 @dataclass(frozen=True, slots=True)
 class SearchErrors:
-    """In how many documents of each seed a tree is known that the search itself would have preferred."""
+    """The number of documents of each seed with a known tree that scores higher than the tree found."""
 
     gold: list[int]
-    """The gold tree."""
+    """Documents in which the gold tree scores higher."""
     another: list[int]
-    """The tree of another search."""
+    """Documents in which the tree of another search scores higher."""
 
 
 def count_errors(system: System, systems: Iterable[System]) -> SearchErrors:
-    """The search errors of a system, given all that are known."""
+    """Count the search errors of a system, given the results of all systems."""
     weight = system.search.word_weight
     others = [other for other in systems if other.model == system.model and _can_judge(weight, other.search)]
     gold, another = [], []
@@ -112,7 +112,7 @@ def count_errors(system: System, systems: Iterable[System]) -> SearchErrors:
 
 
 def _can_judge(weight: float, other: Search) -> bool:
-    """A search that gives words no weight has not scored them."""
+    """Whether another search has the scores needed: a search without word weights does not score words."""
     return not weight or bool(other.word_weight)
 
 
@@ -142,17 +142,17 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two systems, the first minus the second, by aspect."""
+    """The differences between two systems, the first minus the second, by aspect."""
 
     first: System
     second: System
     joined: dict[str, Difference]
-    """All seeds together."""
+    """The differences over all seeds together."""
     seeds: dict[int, dict[str, Difference]]
 
 
 def compare(first: System, second: System) -> Comparison:
-    """Test the difference of two systems, for all seeds joined and seed by seed."""
+    """Test the difference between two systems, for all seeds together and seed by seed."""
     pairs = list(zip(first.evaluations, second.evaluations, strict=True))
     seeds = [result.seed for result in first.results]
     joined = {aspect: difference(first.evaluations, second.evaluations, aspect) for aspect in ASPECTS}
@@ -164,10 +164,10 @@ def compare(first: System, second: System) -> Comparison:
 
 
 def difference(first: Sequence[Evaluation], second: Sequence[Evaluation], aspect: str) -> Difference:
-    """Paired bootstrap and approximate randomisation over documents, on micro F1.
+    """Test a difference of micro F1 by paired bootstrap and approximate randomisation over documents.
 
-    A document's counts are those of all seeds together: its trees under several seeds are alike, so they are no
-    documents of their own.
+    The counts of a document are summed over seeds. The trees of several seeds are similar, so they must not count as
+    independent documents.
     """
     pair = _joined_counts(first, aspect), _joined_counts(second, aspect)
     bootstrap = paired_bootstrap(*pair)

@@ -1,11 +1,11 @@
-"""Pack a trained parser into a folder with few bits a number, as the package ships it.
+"""Pack a trained parser into a quantised model folder, as shipped with the package.
 
     python -m experiments.shipped_model.pack runs/student/model genrst/models/en --name en \
         --precision int4 --temperature 1.4
     python -m experiments.shipped_model.pack runs/fast/model genrst/models/en-generative --name en-generative \
         --word-weight 1 --words 12000
 
-The card, README.md, is written by hand: it says what was measured.
+The model card, README.md, is written by hand and has the measured results.
 """
 
 import argparse
@@ -30,21 +30,21 @@ from genrst.storage import PARSER
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Read the model and write the folder."""
+    """Load the model and write the folder."""
     parser = start_parser(__doc__)
     parser.add_argument("model", type=Path)
     parser.add_argument("output", type=Path)
     parser.add_argument("--name", required=True)
     parser.add_argument("--beam", type=int, default=10)
     parser.add_argument("--word-weight", type=float, default=0.5)
-    parser.add_argument("--temperature", type=float, default=1.0, help="of a chart (default: 1)")
+    parser.add_argument("--temperature", type=float, default=1.0, help="temperature of a chart (default: 1)")
     parser.add_argument("--precision", choices=get_args(Precision), default="int8")
-    parser.add_argument("--words", type=int, help="keep only this many words, the most frequent")
+    parser.add_argument("--words", type=int, help="keep only the N most frequent words")
     run_command(parser, run, words)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The command."""
+    """Run the command."""
     if read_kind(arguments.model) == "chart":
         save_model(load_chart(arguments.model), arguments.output, arguments.precision)
         _write_settings(arguments, {"temperature": arguments.temperature})
@@ -57,17 +57,17 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _write_settings(arguments: argparse.Namespace, changes: dict[str, object]) -> None:
-    """How texts are prepared is the model's own."""
+    """Write the parser settings; those for preparing texts are the model's own."""
     settings = asdict(read_parser_config(arguments.model)) | {"name": arguments.name} | changes
     write_atomically(arguments.output / PARSER, json.dumps(settings, indent=1) + "\n")
 
 
 def with_fewer_words(model: RnngModel, n_words: int) -> RnngModel:
-    """The model without its rarest words, which become unknown. It must not generate them."""
+    """Return the model without its rarest words, which become unknown; words that it generates must be kept."""
     embeddings, language_model = model.network.embeddings, model.network.language_model
     if language_model is not None and n_words < language_model.outputs.stop:
         raise UsageError(
-            f"--words: the {language_model.outputs.stop} words that are generated must stay, got {n_words}"
+            f"--words must be at least {language_model.outputs.stop}, the number of generated words, got {n_words}"
         )
     embeddings.weight = torch.nn.Parameter(embeddings.weight[:n_words].detach().clone())
     embeddings.num_embeddings = len(embeddings.weight)

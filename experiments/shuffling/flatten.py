@@ -1,13 +1,14 @@
-"""Replace the trees of prepared features with flat ones, to train the same language model without discourse.
+"""Replace the trees of prepared features by flat trees, to train the same language model without discourse.
 
     genrst train fast --set data.path=GUM --prepare-only
     python -m experiments.shuffling.flatten --prepared FEATURES.npz --output FLAT.npz
     genrst train fast --prepared FLAT.npz --set training.select=loss --set training.evaluate_search=greedy \\
         --output runs/flat
 
-In flat trees all EDUs are generated before the first two units are joined. So the words of an EDU are conditioned on an
-LSTM over the EDUs before it, and on the features, the layout and the vectors of the last two: nothing is composed, and
-no relation is seen. The reductions at the end all have the same label, and the model learns that they are certain.
+In flat trees, all EDUs are generated before the first two units are joined. The words of an EDU are therefore
+conditioned on an LSTM over the previous EDUs, and on the features, the layout and the vectors of the last two. Nothing
+is composed, and no relation is seen. The reductions at the end all have the same label, and the model learns that they
+are certain.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from genrst.rnng.transitions.actions import GENERATE
 from genrst.training.prepared import Prepared, save_prepared
 
 LABEL = GENERATE + 1
-"""The first label; any would do, because no words follow it."""
+"""The first label. Any label would do, because no words follow it."""
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -34,12 +35,12 @@ def main(words: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The command."""
+    """Run the command."""
     save_prepared(flatten(read_features(arguments.prepared, "rnng")), arguments.output)
 
 
 def flatten(prepared: Prepared) -> Prepared:
-    """The same documents with flat trees."""
+    """Return the same documents with flat trees."""
     train, dev, silver = (list(map(_flatten, part)) for part in (prepared.train, prepared.dev, prepared.silver))
     return replace(prepared, train=train, dev=dev, silver=silver, notes=prepared.notes | {"trees": "flat"})
 
@@ -49,7 +50,7 @@ def _flatten(example: Example) -> Example:
 
 
 def flat_actions(n_edus: int) -> tuple[int, ...]:
-    """All EDUs, then all reductions: this makes the right-branching tree."""
+    """Return the actions that generate all EDUs and then reduce, which gives the right-branching tree."""
     return (GENERATE,) * n_edus + (LABEL,) * (n_edus - 1)
 
 

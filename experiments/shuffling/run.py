@@ -1,18 +1,17 @@
-"""Does a generative model prefer texts as they were written? Originals against shuffled copies, per word.
+"""Test whether a generative model prefers original texts to shuffled copies, by log-probability per word.
 
     python -m experiments.shuffling.run GUM --models runs/fast/model --without-stack runs/flat/model \\
         --output runs/shuffling
 
-EDUs, sentences or paragraphs of a document are put into another order, 20 times each; the layout stays where it was. A
-text is as probable as with the best tree that its model finds, words with weight 1, divided by the number of words;
-with --proposal, the model of a chart, as with all trees together, by importance sampling. Prints, for each document and
-level, the share of copies that are less probable than the original, and draws the means.
+The EDUs, sentences or paragraphs of a document are shuffled, 20 times each; the layout stays in place. The score of a
+text is its log-probability with the best tree that the model finds, with words at weight 1, divided by the number of
+words. With --proposal, a chart parser, it is summed over all trees by importance sampling. Prints, for each document
+and level, the share of copies that are less probable than the original, and plots the means.
 
-Models --without-stack were trained on flat trees (`flatten.py` says how, and what they see). Here texts have a flat
-tree, too, so that nothing is searched for: it costs next to nothing, and what is left is log p(words), with layout as
-in other models. The last row of each model has the mean over all words of the originals, of all that is generated and
-of words alone. The latter are given the tree that was chosen with them in view, so that they flatter a model with a
-stack; the former is a lower bound of its log p(words).
+Models --without-stack were trained on flat trees (see `flatten.py`). Here, texts have a flat tree too, so no search is
+needed, and the score is log p(words), with layout as in other models. The last row of each model has the means over all
+words of the originals: for everything that is generated, and for words alone. The latter are conditioned on a tree that
+was chosen with these words in view, which favours models with a stack; the former is a lower bound on log p(words).
 """
 
 import argparse
@@ -47,20 +46,22 @@ def main(words: Sequence[str] | None = None) -> None:
     """Print a line of JSON for each document and level."""
     parser = start_parser(__doc__)
     parser.add_argument("corpus", type=Path)
-    parser.add_argument("--models", nargs="+", default=["en-generative"], help="generative ones")
-    parser.add_argument("--without-stack", nargs="+", default=[], metavar="MODEL", help="those of flat trees")
-    parser.add_argument("--proposal", help="a chart's model: sum over trees")
+    parser.add_argument(
+        "--models", nargs="+", default=["en-generative"], help="generative models (default: en-generative)"
+    )
+    parser.add_argument("--without-stack", nargs="+", default=[], metavar="MODEL", help="models trained on flat trees")
+    parser.add_argument("--proposal", help="sum over trees sampled from this chart parser")
     parser.add_argument("--samples", type=count, default=200)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--split", default="dev")
-    parser.add_argument("--documents", metavar="N", type=count, help="only the first N of the split")
+    parser.add_argument("--documents", metavar="N", type=count, help="use only the first N documents of the split")
     parser.add_argument("--copies", type=count, default=20)
     parser.add_argument("--device", default="auto")
     run_command(parser, run, words)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The command."""
+    """Run the experiment."""
     documents = list(load_corpus(arguments.corpus, split=arguments.split))[: arguments.documents]
     rows = Rows(read_environment(choose_device(arguments.device)), {"copies": arguments.copies})
     means: dict[str, dict[str, float]] = {}
@@ -81,23 +82,23 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 class Score(NamedTuple):
-    """How probable a text is, with a tree or with all of them."""
+    """The log-probability of a text, with one tree or summed over all trees."""
 
     logp: float
-    """Of all that is generated: words, layout, the tree."""
+    """The log-probability of everything that is generated: words, layout and tree."""
     word_logp: float
-    """Of the words, given the tree as far as it was built before them."""
+    """The log-probability of the words, given the tree built before them."""
     n_words: int
-    """With the ends of EDUs."""
+    """The number of words, including the ends of EDUs."""
 
     @property
     def per_word(self) -> float:
-        """What texts are compared by."""
+        """The score by which texts are compared."""
         return self.logp / self.n_words
 
 
 def means_per_word(scores: Sequence[Score]) -> dict[str, float]:
-    """Over the words of all texts."""
+    """Return the means over the words of all texts."""
     logps, word_logps, n_words = zip(*scores, strict=True)
     return {
         "logp_per_word": math.fsum(logps) / sum(n_words),
@@ -107,22 +108,22 @@ def means_per_word(scores: Sequence[Score]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A model, and the trees that it reads texts with."""
+    """A model, and the kind of trees with which it scores texts."""
 
     parser: Parser
     has_stack: bool = True
-    """Whether it finds trees; else they are flat."""
+    """Whether the model finds trees; otherwise they are flat."""
     proposal: Parser | None = None
-    """A chart that draws trees, to sum over them."""
+    """A chart parser from which trees are sampled."""
     n_samples: int = 200
 
     @property
     def finder(self) -> RnngFinder:
-        """What finds trees for the parser."""
+        """The tree finder of the parser."""
         return step_finder(self.parser)
 
     def score(self, texts: Sequence[Document]) -> list[Score]:
-        """How probable each of some texts is."""
+        """Score texts."""
         found = []
         for document in self._with_trees(texts):
             one = score_tree(self.finder, document)
@@ -144,7 +145,7 @@ class Judge:
 
 
 def load_judges(arguments: argparse.Namespace) -> dict[str, Judge]:
-    """The models of the command by name, with a stack and without."""
+    """Load the models of the command by name, with and without a stack."""
     proposal = load(arguments.proposal, device=arguments.device) if arguments.proposal else None
     judges = {name: Judge(_load(name, arguments), True, proposal, arguments.samples) for name in arguments.models}
     return judges | {
@@ -160,13 +161,13 @@ def _load(name: str, arguments: argparse.Namespace) -> Parser:
 
 
 def step_finder(parser: Parser) -> RnngFinder:
-    """The finder of a parser that was loaded with a step-by-step search."""
+    """Return the finder of a parser that was loaded with a step-by-step search."""
     assert isinstance(parser.finder, RnngFinder)
     return parser.finder
 
 
 def compare(judge: Judge, document: Document, n_copies: int) -> tuple[Score, dict[Level, float]]:
-    """The original, and the share of copies of each level that are less probable per word."""
+    """Return the score of the original, and the share of less probable copies for each level."""
     levels = [level for level in get_args(Level) if len(blocks(document, level)) > 1]
     copies = {level: [shuffled(document, level, seed) for seed in range(n_copies)] for level in levels}
     texts = [ordered(document, range(len(document.edus))), *(copy for own in copies.values() for copy in own)]
@@ -178,7 +179,7 @@ def compare(judge: Judge, document: Document, n_copies: int) -> tuple[Score, dic
 
 
 def blocks(document: Document, level: Level) -> list[list[int]]:
-    """The EDUs that stay together."""
+    """Return the blocks of EDUs that stay together."""
     if level == "edus":
         return [[edu] for edu in range(len(document.edus))]
     of_edus = document.sentence_of_edus() if level == "sentences" else document.paragraph_of_edus()
@@ -186,7 +187,7 @@ def blocks(document: Document, level: Level) -> list[list[int]]:
 
 
 def shuffled(document: Document, level: Level, seed: int) -> Document:
-    """A document in another order than its own."""
+    """Return the document in a different order."""
     generator = random.Random(f"{document.id} {level} {seed}")
     own = blocks(document, level)
     order = [*own]
@@ -196,9 +197,9 @@ def shuffled(document: Document, level: Level, seed: int) -> Document:
 
 
 def ordered(document: Document, order: Sequence[int], level: Level = "edus") -> Document:
-    """The EDUs of a document in this order, to be annotated anew.
+    """Return a new document with the EDUs in this order, without annotation.
 
-    Paragraphs that are moved stay whole; else paragraphs begin after as many EDUs or sentences as in the original.
+    Paragraphs that are moved stay whole; otherwise they start after as many EDUs or sentences as in the original.
     """
     texts, paragraphs, sentences = document.edu_texts, document.paragraph_of_edus(), document.sentence_of_edus()
     starts = _changes(paragraphs)
@@ -211,12 +212,12 @@ def ordered(document: Document, order: Sequence[int], level: Level = "edus") -> 
 
 
 def _changes(numbers: Sequence[int]) -> list[int]:
-    """Where a number is another than the one before it."""
+    """Return the places where a number differs from the previous one."""
     return [place for place in range(1, len(numbers)) if numbers[place] != numbers[place - 1]]
 
 
 def plot(means: dict[str, dict[str, float]], path: Path) -> None:
-    """Bars: how often the original is likelier."""
+    """Plot how often the original is more probable."""
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     width = 0.8 / len(means)

@@ -1,1 +1,1 @@
-"""Which words signal relations, and which units secondary edges relate: the head of a trained chart."""
+"""Training the signal head of a chart, which finds signals and secondary edges."""

@@ -1,4 +1,4 @@
-"""What the head must beat: a list of markers, and the rule that a word in a relation means what it mostly did."""
+"""Baselines for the signal head: a list of markers, and a majority rule for words in relations."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from genrst.chart.signals.features import Context, chains, contexts, find_atoms,
 from genrst.document import Document, Signal, require_tree, signal_words
 
 LONGEST = 6
-"""Words of a marker in the list."""
+"""The maximum number of words of a marker."""
 
 
 def _lower(document: Document) -> list[str]:
@@ -25,7 +25,7 @@ def _edus_of_words(document: Document) -> list[int]:
 
 
 class MarkerList:
-    """Every run of words that was a marker, with what it mostly was: dm, orphan, or no marker at all."""
+    """Every sequence of words that was a marker, with its most frequent type: dm, orphan, or none."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._kinds: dict[str, Counter[str]] = defaultdict(Counter)
@@ -39,7 +39,7 @@ class MarkerList:
             kinds["none"] = seen[run] - kinds.total()
 
     def mark(self, document: Document) -> Document:
-        """The document with the markers of the list: each at the smallest relation that starts in its EDU."""
+        """Return the document with the markers of the list, each at the smallest relation that starts in its EDU."""
         texts, edus = _lower(document), _edus_of_words(document)
         relations = {one.unit for one in relations_of(require_tree(document))}
         starting = chains(require_tree(document))
@@ -60,7 +60,7 @@ def _runs(texts: Sequence[str]) -> Iterator[str]:
 
 
 class MajorityRule:
-    """A word at the edge of a relation of some name, or in its nucleus, has each class that it mostly had."""
+    """A word in a given context (its relation and position) gets each class that it had in most cases."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         seen: Counter[Context] = Counter()
@@ -79,7 +79,7 @@ class MajorityRule:
         )
 
     def mark(self, document: Document) -> Document:
-        """The document with the signals of the rule."""
+        """Return the document with the signals of the rule."""
         classes = defaultdict(list)
         for rule in self.rules:
             classes[rule[:4]].append((rule[4], rule[5]))
@@ -95,7 +95,7 @@ class MajorityRule:
 
 
 def _contexts(document: Document) -> Iterator[tuple[tuple[int, int], int, Context]]:
-    """The contexts of a document, each with its unit and its word from 1; 0 for the relation itself."""
+    """Yield the contexts of a document with their units and words, numbered from 1; 0 is the relation itself."""
     atoms, relations = find_atoms(document), relations_of(require_tree(document))
     words = words_of_atoms(atoms, signal_words(document)).tolist()
     for number, atom, context in contexts(relations, atoms, document.text or ""):

@@ -1,11 +1,11 @@
-"""Teach the head that finds signals and secondary edges, on the frozen encoder of a trained chart, and score it.
+"""Train and score the head for signals and secondary edges, on the frozen encoder of a trained chart.
 
     python -m experiments.signals.run --data GUM --output runs/signals --seeds 1 2 3
     python -m experiments.signals.run --data GUM --output runs/signals --seeds 1 --ship
 
-The states of all documents are computed once and kept; seeds that are there are not trained again, so an interrupted
-command goes on where it was. `--ship` copies the head of the first seed into the folder of the model. By default it
-learns from the genres whose licences are free, as `en` does; `--all-genres` takes all of them.
+The encoder states of all documents are computed once and cached, and finished seeds are not trained again, so an
+interrupted command can be repeated. `--ship` copies the head of the first seed to the model folder. By default, only
+genres with free licences are used for training, as for `en`; `--all-genres` uses all of them.
 """
 
 import argparse
@@ -42,7 +42,7 @@ from genrst.storage import add_checksum, write_config
 FREE = ("academic", "bio", "court", "interview", "news", "speech", "textbook", "vlog", "voyage")
 """The genres of GUM whose licences allow any use."""
 FEWEST = 15
-"""How often a class must occur to be learned."""
+"""The minimum frequency of a class."""
 N_EDGE_NETWORKS = 3
 LIMITS = np.arange(0.1, 0.8, 0.05)
 
@@ -50,28 +50,28 @@ LIMITS = np.arange(0.1, 0.8, 0.05)
 def main(words: Sequence[str] | None = None) -> None:
     """Train and score."""
     parser = start_parser(__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="the folder of GUM")
+    parser.add_argument("--data", type=Path, required=True, help="folder of GUM")
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--model", default="en", help="the chart whose encoder is read (default: en)")
+    parser.add_argument("--model", default="en", help="chart whose encoder is used (default: en)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--size", type=count, default=256)
     parser.add_argument("--epochs", type=count, default=20)
     parser.add_argument("--edge-epochs", type=count, default=40)
     parser.add_argument("--all-genres", action="store_true")
-    parser.add_argument("--splits", nargs="+", default=["dev"], help="to score (default: dev)")
-    parser.add_argument("--ship", action="store_true", help="copy the head of the first seed into the model")
+    parser.add_argument("--splits", nargs="+", default=["dev"], help="splits to score (default: dev)")
+    parser.add_argument("--ship", action="store_true", help="copy the head of the first seed to the model folder")
     run_command(parser, run, words)
 
 
 class States:
-    """Documents with their states, computed once and kept in a folder."""
+    """Documents with their encoder states, computed once and cached in a folder."""
 
     def __init__(self, data: Path, folder: Path, model: Path) -> None:
         self._data, self._folder = data, folder
         self._scorer = load_scorer(model)
 
     def read(self, split: str, version: str = "11.1") -> Iterator[tuple[Document, dict[str, Any]]]:
-        """The documents of a split with the states of their atoms, the vectors of their EDUs, and their layout."""
+        """Yield the documents of a split with the states of their atoms, their EDU vectors and their layout."""
         corpus = load_corpus(self._data, "gum", split, version=version)
         for document in progress(corpus, f"states of {split}", len(corpus)):
             path = self._folder / f"{document.id}.npz"
@@ -88,7 +88,7 @@ class States:
 
 
 def make_config(documents: Sequence[Document], size: int, state_size: int, edu_size: int) -> SignalConfig:
-    """What is to be told apart, by the training documents."""
+    """Derive the classes to learn from the training documents."""
     signals = [(document, signal) for document in documents for signal in document.signals]
     counts = Counter((one.type, one.subtype, bool(one.tokens)) for _, one in signals if one.target is None)
     others = [key for key, n in counts.most_common() if n >= FEWEST and key[0] not in ("dm", "orphan")]
@@ -124,7 +124,7 @@ def _marker(document: Document, signal: Any) -> str:  # noqa: ANN401
 def train(
     examples: Sequence[SignalExample], config: SignalConfig, seed: int, arguments: argparse.Namespace
 ) -> Signaller:
-    """Both parts of the head."""
+    """Train both parts of the head."""
     network = train_signals(examples, config, seed, arguments.epochs)
     weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
     signaller = Signaller(config, weights)
@@ -151,7 +151,7 @@ def _read(signaller: Signaller, example: SignalExample) -> ReadAtoms:
 
 
 def choose_thresholds(signaller: Signaller, examples: Sequence[SignalExample]) -> tuple[float, ...]:
-    """For each class, the limit with the best F1 of words."""
+    """Return, for each class, the threshold with the best F1 of words."""
     scored = [signaller.score(one.document, _read(signaller, one)) for one in examples]
     found = []
     for number in range(len(signaller.config.classes)):
@@ -172,7 +172,7 @@ def _gold(example: SignalExample, number: int) -> IntArray:
 def choose_rules(
     signaller: Signaller, examples: Sequence[SignalExample], train: Sequence[Document]
 ) -> tuple[tuple[str, ...], ...]:
-    """The rules of those subtypes that they find better than the network."""
+    """Return the rules of the subtypes on which they beat the network."""
     gold, rule = [one.document for one in examples], MajorityRule(train)
     systems = [predict(signaller, one) for one in examples], [rule.mark(document) for document in gold]
     network, rules = (score_signals(gold, one, labels="fine").subtypes for one in systems)
@@ -186,12 +186,12 @@ def choose_rules(
 
 
 def predict(signaller: Signaller, example: SignalExample) -> Document:
-    """The signals and secondary edges of a gold tree."""
+    """Predict the signals and secondary edges of a gold tree."""
     return signaller.add(example.document, _read(signaller, example))
 
 
 def predict_edges(signaller: Signaller, example: SignalExample) -> Document:
-    """The secondary edges of a gold tree with gold orphans: their words are known, not what they relate."""
+    """Predict the secondary edges of a gold tree with gold orphans, whose words but not relations are given."""
     first: dict[int, int] = {}
     for atom, word in enumerate(_words(example.document).tolist()):
         first.setdefault(word + 1, atom)
@@ -205,7 +205,7 @@ def predict_edges(signaller: Signaller, example: SignalExample) -> Document:
 
 
 def score(gold: Sequence[Document], predicted: Sequence[Document]) -> dict[str, Any]:
-    """All scores of signals and edges, with fine relations."""
+    """Score signals and secondary edges, with fine relations."""
     edges = score_secondary_edges(gold, predicted, labels="fine")
     return {
         "signals": score_signals(gold, predicted, labels="fine").as_dict(),
@@ -214,7 +214,7 @@ def score(gold: Sequence[Document], predicted: Sequence[Document]) -> dict[str, 
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The command."""
+    """Run the command."""
     torch.set_num_threads(2)
     states = States(arguments.data, arguments.output / "states", find_model(arguments.model))
     pairs = [pair for pair in states.read("train") if arguments.all_genres or pair[0].metadata["genre"] in FREE]
@@ -250,7 +250,7 @@ def run(arguments: argparse.Namespace) -> None:
 def score_split(
     split: str, examples: Sequence[SignalExample], folders: Sequence[Path], train: Sequence[Document], output: Path
 ) -> None:
-    """Score the heads and what they must beat on gold trees, into a file."""
+    """Score the heads and the baselines on gold trees, and write the scores."""
     gold = [one.document for one in examples]
     found = {
         f"{folder.name}, {name}": score(gold, [make(Signaller.load(folder), one) for one in examples])

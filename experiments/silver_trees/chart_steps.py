@@ -1,4 +1,4 @@
-"""The steps of the silver-tree recipe that are different for charts: scores, alone and as an ensemble, and soft trees.
+"""The chart-specific steps of the silver-tree recipe: scoring single models and ensembles, and soft trees.
 
 `experiments.silver_trees.run` calls them. Results that already have a file are skipped.
 """
@@ -36,15 +36,15 @@ SCORES = "dev.jsonl"
 
 
 def check_features(of_students: Path, of_teachers: Path) -> None:
-    """Raise an error if teachers of these features could not teach students of those."""
+    """Raise an error if the features of teachers and students are incompatible."""
     students, teachers = (read_features(file, "chart") for file in (of_students, of_teachers))
     if (teachers.symbols, teachers.tokenizer) != (students.symbols, students.tokenizer):
-        rule = f"teachers must have the labels and the tokenizer of students, {of_students}"
-        raise UsageError(f"{of_teachers}: {rule}, got with others")
+        rule = f"teachers must have the same labels and tokenizer as students ({of_students})"
+        raise UsageError(f"{of_teachers}: {rule}")
 
 
 def train(runs: Sequence[SeedRun], file: Path, arguments: argparse.Namespace) -> list[str]:
-    """Train what is not trained yet, and score it: a row for each seed of a model, then one for all together."""
+    """Train and score what is missing; return a row for each seed of a model, then one for its ensemble."""
     prepared = load_prepared(file)
     with start_workers(arguments.jobs) as workers:
         list(Schedule(workers, arguments.device, arguments.at_once).train(runs, prepared))
@@ -57,7 +57,7 @@ def train(runs: Sequence[SeedRun], file: Path, arguments: argparse.Namespace) ->
 
 
 def _score_once(runs: Sequence[SeedRun], prepared: Prepared, device_name: str) -> str:
-    """The row of a chart, or of several seeds together, which get a folder like that of a seed."""
+    """Return the row of a chart, or of an ensemble of several seeds, which gets its own folder."""
     folder = runs[0].folder if len(runs) == 1 else _write_ensemble(runs)
     path = folder / SCORES
     if not path.is_file():
@@ -77,19 +77,19 @@ def _write_ensemble(runs: Sequence[SeedRun]) -> Path:
 
 
 def load_charts(folder: Path, prepared: Prepared, device_name: str) -> list[tuple[TorchScorer, float]]:
-    """A chart or the members of an ensemble and their weights, in full precision, to parse these documents."""
+    """Load a chart or the members of an ensemble, with weights, in full precision."""
     device = choose_device(device_name)
     charts = [(soften.make_scorer(load_chart(place, device)), weight) for place, weight in read_models(folder)]
     for chart, _ in charts:
         if (chart.labels, chart.tokenizer.json) != (prepared.symbols, prepared.tokenizer):
-            raise UsageError(f"{folder}: the model was trained with other features than these")
+            raise UsageError(f"{folder}: the model was trained with different features")
     return charts
 
 
 def score(charts: Sequence[tuple[TorchScorer, float]], prepared: Prepared) -> dict[str, float]:
-    """The scores on dev of a chart or an ensemble, as users have it: minimum Bayes risk, whole sentences.
+    """Score a chart or an ensemble on dev with the default search: minimum Bayes risk, whole sentences.
 
-    Seg, how well EDUs are found, is given for single charts only: an ensemble leaves EDUs to its first member.
+    Seg, the F1 of segmentation, is reported for single charts only, because an ensemble segments by its first member.
     """
     started = perf_counter()
     found = soften.find_trees(charts, prepared.dev, prepared, temperature=1.0)
@@ -105,7 +105,7 @@ def score(charts: Sequence[tuple[TorchScorer, float]], prepared: Prepared) -> di
 
 
 def make_soft(tasks: Sequence[argparse.Namespace], output: Path) -> None:
-    """Do the tasks of `list_tasks` side by side, and join what they give."""
+    """Run the tasks of `list_tasks` in parallel, and join their results."""
     if not output.is_file():
         with start_workers(len(tasks)) as workers:
             waiting = [workers.submit(_soften, task) for task in tasks if not task.output.is_file()]
@@ -122,7 +122,7 @@ def list_tasks(
     output: Path,
     arguments: argparse.Namespace,
 ) -> list[argparse.Namespace]:
-    """The arguments of `soften` for a shard of silver documents in each job; the first one writes scores on dev."""
+    """Return the arguments of `soften` for each shard of silver documents; the first one writes scores on dev."""
     words = ["--teacher", *(str(run.model_folder) for run in teachers), "--prepared", str(features)]
     words += ["--device", arguments.device, "--documents", str(arguments.documents)]
     words += ["--min-edus", str(arguments.min_edus), "--max-edus", str(arguments.max_edus)]

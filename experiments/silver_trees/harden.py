@@ -1,14 +1,13 @@
-"""Give silver documents the minimum Bayes risk trees of trained charts, the teachers, together.
+"""Label silver documents with the minimum Bayes risk trees of an ensemble of trained charts, the teachers.
 
     python -m experiments.silver_trees.harden --teacher A B C --prepared CHARTS.npz --students STUDENTS.npz \\
         --output LABELLED.npz
 
-For students that build trees step by step, which learn from one tree per document. Charts need other features than
-these students: CHARTS.npz must have the labels and the tokenizer of the teachers, and STUDENTS.npz has the features of
-the students. The output is STUDENTS.npz with the silver documents that are in both files, and the teachers' trees.
-Students may know more labels than teachers. Several processes can take a shard each, to be joined by
-`experiments.silver_trees.join`. Prints the teachers' scores on dev, and how far they agree with the earlier silver
-trees.
+This is for step-by-step students, which learn from one tree per document. Charts and these students need different
+features: CHARTS.npz must have the labels and the tokenizer of the teachers, and STUDENTS.npz the features of the
+students. The output is STUDENTS.npz with the silver documents that are in both files, and the teachers' trees. Students
+may have more labels than teachers. Several processes can each label a shard; `experiments.silver_trees.join` joins
+them. Prints the teachers' scores on dev, and their agreement with the earlier silver trees.
 """
 
 import argparse
@@ -34,21 +33,26 @@ SETTINGS = ("teacher", "documents", "seed", "min_edus", "max_edus", "temperature
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Read, ask the teachers, write."""
+    """Read, label and write."""
     run_command(make_parser(), run, words)
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The arguments of the command."""
+    """Make the argument parser of the command."""
     parser = start_parser(__doc__)
     add_silver_arguments(parser, "charts", documents=10_000, min_edus=2, max_edus=400)
-    parser.add_argument("--students", type=Path, required=True, help="the features of the students")
-    parser.add_argument("--temperature", type=float, default=1.4, help="above 1, teachers are less sure")
+    parser.add_argument("--students", type=Path, required=True, help="features of the students")
+    parser.add_argument(
+        "--temperature",
+        type=float,
+        default=1.4,
+        help="temperature of the teachers; higher values flatten their distributions (default: 1.4)",
+    )
     return parser
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The command."""
+    """Run the command."""
     prepared, students = read_features(arguments.prepared, "chart"), read_features(arguments.students, "rnng")
     labels, actions = prepared.symbols, students.symbols.actions
     # Students must know all labels.
@@ -72,9 +76,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _label(example: Example, units: Sequence[LabelledUnit], labels: Labels, actions: ActionSet) -> Example:
-    """A document of the students with a tree of the teachers."""
+    """Return a document of the students with a tree of the teachers."""
     if len(units) != example.n_edus - 1:
-        raise UsageError(f"{example.id}: both features must have the same EDUs, {example.n_edus}, got others")
+        raise UsageError(f"{example.id}: the two files of features have different EDUs for this document")
     numbers = actions.numbers()
     return replace(example, actions=tuple(numbers[action] for action in actions_of(tree_of(units, labels))))
 

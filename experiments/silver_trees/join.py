@@ -1,10 +1,10 @@
-"""Join silver documents that several processes have labelled in parallel, a shard each.
+"""Join the shards of silver documents that several processes have labelled in parallel.
 
     python -m experiments.silver_trees.label --shard 1/2 --output PART1.npz …
     python -m experiments.silver_trees.label --shard 2/2 --output PART2.npz …
     python -m experiments.silver_trees.join PART1.npz PART2.npz --output LABELLED.npz
 
-The file is the same as a single process would have written.
+The result is identical to that of a single process.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from genrst.training.prepared import Prepared, load_prepared, save_prepared
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Read the shards and write them as one file."""
+    """Read the shards and write one file."""
     parser = start_parser(__doc__)
     parser.add_argument("parts", type=Path, nargs="+", metavar="PART")
     parser.add_argument("--output", type=Path, required=True)
@@ -29,21 +29,21 @@ def main(words: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The command."""
+    """Run the command."""
     save_prepared(join({path: load_prepared(path) for path in arguments.parts}), arguments.output)
 
 
 def join(parts: dict[Path, Prepared]) -> Prepared:
-    """Join all shards; documents are in their original order."""
+    """Join all shards, with documents in their original order."""
     shards = {path: _shard(path, part) for path, part in parts.items()}
     (first_path, first), *_ = parts.items()
     for path, part in parts.items():
         if (_origin(part), shards[path][1]) != (_origin(first), shards[first_path][1]):
-            raise UsageError(f"{first_path} and {path}: parts must be of the same features, teachers and settings")
+            raise UsageError(f"{first_path} and {path}: the parts have different features, teachers or settings")
     _, n_shards = shards[first_path]
     if sorted(number for number, _ in shards.values()) != list(range(1, n_shards + 1)):
         given = " ".join(f"{number}/{n_shards}" for number, _ in shards.values())
-        raise UsageError(f"parts must be all of {n_shards} shards, each once, got {given}")
+        raise UsageError(f"the parts must be each of the {n_shards} shards exactly once, got {given}")
     rounds = zip_longest(*(parts[path].silver for path in sorted(parts, key=shards.__getitem__)))
     silver = [example for of_round in rounds for example in of_round if example is not None]
     return replace(first, silver=silver, notes=_notes(first))
@@ -52,13 +52,13 @@ def join(parts: dict[Path, Prepared]) -> Prepared:
 def _shard(path: Path, part: Prepared) -> tuple[int, int]:
     shard = part.notes.get(LABELLING, {}).get("shard")
     if shard is None:
-        raise UsageError(f"{path}: a part must be a shard of labelled documents (label --shard)")
+        raise UsageError(f"{path}: not a shard of labelled documents (see label --shard)")
     number, of = shard
     return number, of
 
 
 def _origin(part: Prepared) -> tuple[Any, ...]:
-    """What all shards must have in common."""
+    """Return the data that all shards must have in common."""
     ids = [[example.id for example in examples] for examples in (part.train, part.dev)]
     return part.symbols, part.tokenizer, ids, _notes(part)
 

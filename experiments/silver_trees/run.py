@@ -1,18 +1,18 @@
-"""Small parsers that learn from the trees of large ones: prepare, train teachers, label, train students, score.
+"""Distil large parsers into small ones: prepare features, train teachers, label, train students, and score.
 
     python -m experiments.silver_trees.run --data GUM --silver AMALGUM --output runs/silver
     python -m experiments.silver_trees.run --data GUM --silver AMALGUM --output runs/free --free --teachers 1 2 3
     python -m experiments.silver_trees.run --data GUM --silver AMALGUM --output runs/charts \\
         --teacher-config mpnet-chart --teachers 1 2 3 --student-set training.seeds=[1,2,3]
 
-Charts, as in the last command, do not label: they give the probabilities of all units and labels, and charts learn
-these. On a machine without spaCy or the corpora, from features that `--prepare-only` has made and named elsewhere:
+Chart teachers, as in the last command, do not assign single trees: students learn their probabilities of all units and
+labels. On a machine without spaCy or the corpora, use features that `--prepare-only` has prepared elsewhere:
 
     python -m experiments.silver_trees.run --prepared STUDENTS.npz TEACHERS.npz --output runs/silver
 
-Everything is written at once and never computed twice: a run that was killed goes on with the same command. Prints a
-line of JSON for each step and writes all of them to results.jsonl: scores on dev by bag-level search, beams of 10, or
-of minimum Bayes risk trees if they are charts.
+Results are written immediately and never recomputed; to resume an interrupted run, repeat the command. Prints one line
+of JSON per step, and writes all lines to results.jsonl: scores on dev with bag-level search and a beam of 10, or of
+minimum Bayes risk trees for charts.
 """
 
 import argparse
@@ -49,10 +49,10 @@ from genrst.io import write_atomically
 from genrst.rnng.finder import RnngSettings
 
 FOR_STEPS = ("label_beam", "word_weights", "at_once")
-"""The arguments for teachers that work step by step alone."""
+"""The arguments for step-by-step teachers only."""
 
 FOR_CHARTS = ("segment_teachers", "segment_changes", "resegment")
-"""Those for charts alone."""
+"""The arguments for charts only."""
 
 CHOICE = ("documents", "min_edus", "max_edus")
 """The arguments that choose silver documents; `label` and `soften` have their own defaults."""
@@ -69,45 +69,56 @@ BEAM = 10
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Do all steps that are not done yet."""
+    """Run all steps that are not finished."""
     run_command(make_parser(), run, words)
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The arguments of the command."""
+    """Make the argument parser of the command."""
     parser = start_parser(__doc__)
-    parser.add_argument("--data", metavar="DIR", type=Path, help="the folder of GUM")
-    parser.add_argument("--silver", metavar="DIR", type=Path, help="the folder of AMALGUM")
-    parser.add_argument("--prepared", metavar="FILE", type=Path, nargs="+", help="features of students and of teachers")
-    parser.add_argument("--prepare-only", action="store_true", help="prepare features, print their files, and stop")
-    parser.add_argument("--cache", metavar="DIR", type=Path, default=Path("cache"), help="where features are kept")
+    parser.add_argument("--data", metavar="DIR", type=Path, help="folder of GUM")
+    parser.add_argument("--silver", metavar="DIR", type=Path, help="folder of AMALGUM")
+    parser.add_argument(
+        "--prepared", metavar="FILE", type=Path, nargs="+", help="files of features of students and of teachers"
+    )
+    parser.add_argument("--prepare-only", action="store_true", help="prepare features, print their files and stop")
+    parser.add_argument("--cache", metavar="DIR", type=Path, default=Path("cache"), help="folder for prepared features")
     parser.add_argument("--output", metavar="DIR", type=Path, required=True)
-    parser.add_argument("--free", action="store_true", help="only texts whose licences allow commercial use")
-    parser.add_argument("--teachers", metavar="SEED", type=int, nargs="+", default=[1], help="a teacher for each seed")
+    parser.add_argument("--free", action="store_true", help="use only texts whose licences allow commercial use")
+    parser.add_argument(
+        "--teachers", metavar="SEED", type=int, nargs="+", default=[1], help="seeds of the teachers (default: 1)"
+    )
     parser.add_argument("--teacher-config", metavar="CONFIG", default="mpnet-discriminative")
-    help = "(default: minilm-discriminative; of a chart its own)"
+    help = "configurations of the students (default: minilm-discriminative, or the teacher's for charts)"
     parser.add_argument("--students", metavar="CONFIG", nargs="+", default=[], help=help)
-    help = "charts that teach EDUs and sentences, a seed each"
+    help = "seeds of charts that teach EDUs and sentences"
     parser.add_argument("--segment-teachers", metavar="SEED", type=int, nargs="+", default=[], help=help)
-    help = "how many of the silver documents get trees over their EDUs (default: 0)"
+    help = "share of silver documents that are re-segmented by these teachers (default: 0)"
     parser.add_argument("--resegment", metavar="SHARE", type=share, default=0.0, help=help)
-    some = "teachers; of some seeds: 4,5:a.b=c"
-    for name, whose in (("", "all"), ("teacher-", some), ("segment-", "segment teachers"), ("student-", "students")):
+    some = "teachers (4,5:a.b=c for some seeds)"
+    for name, whose in (
+        ("", "all models"),
+        ("teacher-", some),
+        ("segment-", "segment teachers"),
+        ("student-", "students"),
+    ):
         target = f"{name}changes".replace("-", "_")
-        help = f"change a setting of {whose}"
+        help = f"override a setting of {whose}"
         parser.add_argument(f"--{name}set", dest=target, action="append", default=[], metavar="a.b=c", help=help)
-    help = "how many silver documents are labelled (default: 2400; by charts all)"
+    help = "number of silver documents to label (default: 2400; charts: 10000)"
     parser.add_argument("--documents", type=count, help=help)
-    help = "silver documents are left out (default: {}; by charts {})"
-    parser.add_argument("--min-edus", type=count, help=f"shorter {help.format(10, 2)}")
-    parser.add_argument("--max-edus", type=count, help=f"longer {help.format(250, 400)}")
-    parser.add_argument("--label-beam", type=count, default=1, help="label by bag-level search, not greedily")
+    help = "silver documents (default: {}; charts: {})"
+    parser.add_argument("--min-edus", type=count, help=f"skip shorter {help.format(10, 2)}")
+    parser.add_argument("--max-edus", type=count, help=f"skip longer {help.format(250, 400)}")
+    parser.add_argument(
+        "--label-beam", type=count, default=1, help="label by bag-level search with this beam (default: 1, greedy)"
+    )
     add_search_arguments(parser, [0.75])
     return parser
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The command."""
+    """Run the command."""
     recipe = make_recipe(arguments)
     _fill_defaults(arguments, recipe.is_chart)
     _check(arguments, recipe)
@@ -133,11 +144,13 @@ def _fill_defaults(arguments: argparse.Namespace, is_chart: bool) -> None:
 
 
 def _check(arguments: argparse.Namespace, recipe: Recipe) -> None:
-    """Raise an error for what would go wrong later, before anything is trained."""
+    """Raise an error for invalid arguments before anything is trained."""
     if not arguments.prepared and not (arguments.data and arguments.silver):
-        raise UsageError("--data and --silver are both needed, or else --prepared")
+        raise UsageError("--data and --silver are both required, unless --prepared is given")
     if arguments.prepared and (arguments.data or arguments.silver or len(arguments.prepared) > 2):
-        raise UsageError("--prepared must be the features of students and of teachers, without --data and --silver")
+        raise UsageError(
+            "--prepared takes the features of students and of teachers, and cannot be combined with --data or --silver"
+        )
     check_once(arguments, "teachers", "segment_teachers")
     _check_options(arguments, recipe.is_chart)
     if arguments.resegment and not arguments.segment_teachers:
@@ -146,21 +159,21 @@ def _check(arguments: argparse.Namespace, recipe: Recipe) -> None:
 
 
 def _check_options(arguments: argparse.Namespace, is_chart: bool) -> None:
-    """Raise an error if arguments do not go with charts, or only with charts."""
+    """Raise an error for arguments that do not apply to charts, or apply only to charts."""
     defaults = make_parser()
     for name in FOR_STEPS if is_chart else FOR_CHARTS:
         if getattr(arguments, name) != defaults.get_default(name):
             option = name.replace("_", "-").replace("changes", "set")
-            rule = "must not be given where" if is_chart else "must be given only where"
-            raise UsageError(f"--{option} {rule} teachers are charts, got {arguments.teacher_config}")
+            rule = "does not apply to" if is_chart else "applies only to"
+            raise UsageError(f"--{option} {rule} chart teachers, got {arguments.teacher_config}")
 
 
 def _prepare(arguments: argparse.Namespace, recipe: Recipe) -> tuple[Path, Path]:
-    """The features of students and of teachers. Reading all documents takes minutes: it is done once."""
+    """Return the features of students and of teachers. Reading all documents takes minutes, so it is done once."""
     if arguments.prepared:
         for path in arguments.prepared:
             if not path.is_file():
-                raise InputError(f"{path}: the file must hold prepared features, got no file")
+                raise InputError(f"{path}: no such file of prepared features")
         return arguments.prepared[0], arguments.prepared[-1]
     note = arguments.output / "features.json"
     if note.is_file():
@@ -173,19 +186,19 @@ def _prepare(arguments: argparse.Namespace, recipe: Recipe) -> tuple[Path, Path]
 
 
 def _keep_settings(arguments: argparse.Namespace) -> None:
-    """Write the settings that silver trees depend on; raise an error if an earlier start had others."""
+    """Write the settings that silver trees depend on; raise an error if an earlier run had different ones."""
     path = arguments.output / "settings.json"
     settings = json.loads(json.dumps({name: getattr(arguments, name) for name in SETTINGS}, default=str))
     earlier = json.loads(path.read_bytes()) if path.is_file() else settings
     if other := [name for name in SETTINGS if earlier.get(name, settings[name]) != settings[name]]:
-        raise UsageError(f"{path.parent} holds a run of other settings ({', '.join(other)}): choose another --output")
+        raise UsageError(f"{path.parent} holds a run with other settings ({', '.join(other)}); choose another --output")
     write_atomically(path, json.dumps(settings, indent=1) + "\n")
 
 
 def _steps(
     arguments: argparse.Namespace, recipe: Recipe, of_students: Path, of_teachers: Path
 ) -> Iterator[Sequence[str]]:
-    """The results of each step."""
+    """Yield the results of each step."""
     yield _train(recipe.teachers, of_teachers, arguments)
     teachers = [str(teacher.model_folder) for teacher in recipe.teachers]
     if teachers[1:]:
@@ -205,7 +218,7 @@ def _steps(
 def _chart_steps(
     arguments: argparse.Namespace, recipe: Recipe, of_students: Path, of_teachers: Path
 ) -> Iterator[Sequence[str]]:
-    """The same with charts."""
+    """Yield the results of each step with charts."""
     chart_steps.check_features(of_students, of_teachers)
     yield chart_steps.train([*recipe.teachers, *recipe.segment_teachers], of_teachers, arguments)
     soft = arguments.output / "soft.npz"
@@ -216,12 +229,12 @@ def _chart_steps(
 
 
 def _read_lines(path: Path) -> list[str]:
-    """The rows that a step has written, now or at an earlier start."""
+    """Return the rows that a step has written, in this run or an earlier one."""
     return path.read_text(encoding="utf-8").splitlines(keepends=True) if path.is_file() else []
 
 
 def _score_together(names: Sequence[str], features: Path, arguments: argparse.Namespace, path: Path) -> None:
-    """How good the trees are that teachers find together."""
+    """Score the trees of the teachers as an ensemble."""
     device, settings = choose_device(arguments.device), RnngSettings(beam=BEAM)
     prepared = read_features(features, "rnng")
     teachers = load_teachers(names, prepared, device, settings, at_once=8)
@@ -245,7 +258,7 @@ def _label_arguments(arguments: argparse.Namespace, teachers: Sequence[object], 
 
 
 def _train(runs: Sequence[SeedRun], file: Path, arguments: argparse.Namespace) -> list[str]:
-    """Train what is not trained yet, and score it: a row for each search and seed."""
+    """Train and score what is missing; return a row for each search and seed."""
     prepared = read_features(file, "rnng")
     dev = load_dev(prepared)
     searches = {one.model: list_bag_searches(one.config.model, BEAM, arguments.word_weights) for one in runs}

@@ -1,6 +1,6 @@
-"""The probabilities of units and labels, of which a student learns all instead of one tree.
+"""Soft trees: the probabilities of all units and labels, from which a student learns instead of one tree.
 
-Where teachers agree, a unit weighs 1; where they do not, its alternatives share that weight.
+If teachers agree on a unit, it has weight 1; otherwise the alternatives share this weight.
 """
 
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from genrst.chart.examples import Borders, FloatArray, SoftTree
 from genrst.chart.scoring import ScoringContext, group_charts
 
 LEAST = 0.02
-"""Units less probable than this are left out."""
+"""Units with a lower probability are omitted."""
 N_LABELS = 8
-"""How many labels of each unit are kept."""
+"""The number of labels kept per unit."""
 
 
 def make_soft_tree(context: ScoringContext) -> SoftTree:
-    """The distribution over the trees of a document."""
+    """Compute the distribution over the trees of a document."""
     found = [_units(context, charts) for charts in group_charts(context.charts())]
     columns = np.concatenate(found) if found else np.zeros((0, 4 + 2 * N_LABELS))
     n_labels = (columns.shape[1] - 4) // 2
@@ -31,9 +31,9 @@ def make_soft_tree(context: ScoringContext) -> SoftTree:
 
 
 def _units(context: ScoringContext, charts: Sequence[Borders]) -> FloatArray:
-    """The start, split, stop and probability of each unit, its likeliest labels and their probabilities, in columns.
+    """Return columns with the start, split, stop and probability of each unit, its best labels and their probabilities.
 
-    The units of a chart are side by side. Shape: (units, 4 + 2 · labels)
+    The units of a chart are adjacent. Shape: (units, 4 + 2 · labels)
     """
     scored = [context.score(member, charts) for member in context.members]
     weighted = [

@@ -1,12 +1,12 @@
-"""Give silver documents the distributions over trees that trained charts, the teachers, see together.
+"""Label silver documents with the distributions over trees of an ensemble of trained charts, the teachers.
 
     python -m experiments.silver_trees.soften --teacher A B C --prepared FILE.npz --output SOFT.npz
 
-Students learn from all units and labels, weighted by their probabilities, instead of one tree. If there are teachers of
-EDUs and sentences, students learn these in the same way; otherwise they learn those of the documents. With --resegment,
-a share of the documents gets trees over the EDUs that these teachers find. Teachers must have the labels and the
-tokenizer of the prepared features. Training and dev documents stay as they are. Several processes can take a shard
-each, to be joined by `experiments.silver_trees.join`. Prints the teachers' scores on dev.
+Students learn from all units and labels, weighted by their probabilities, instead of one tree. If there are
+segmentation teachers, students learn EDUs and sentences in the same way; otherwise they learn those of the documents.
+With --resegment, a share of the documents is segmented by these teachers. Teachers must have the labels and the
+tokenizer of the prepared features. Training and dev documents are unchanged. Several processes can each label a shard;
+`experiments.silver_trees.join` joins them. Prints the teachers' scores on dev.
 """
 
 import argparse
@@ -44,25 +44,30 @@ SETTINGS = ("teacher", "segment_teacher", "resegment", "documents", "seed", "tem
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Read, ask the teachers, write."""
+    """Read, label and write."""
     run_command(make_parser(), run, words)
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The arguments of the command."""
+    """Make the argument parser of the command."""
     parser = start_parser(__doc__)
     add_silver_arguments(parser, "charts", documents=10_000, min_edus=2, max_edus=400)
-    parser.add_argument("--temperature", type=float, default=1.5, help="above 1, teachers are less sure")
+    parser.add_argument(
+        "--temperature",
+        type=float,
+        default=1.5,
+        help="temperature of the teachers; higher values flatten their distributions (default: 1.5)",
+    )
     parser.add_argument(
         "--segment-teacher", nargs="+", default=[], metavar="MODEL", help="charts that teach EDUs and sentences"
     )
-    help = "how many of the documents get trees over the EDUs of segment teachers (default: 0)"
+    help = "share of documents that are re-segmented by the segmentation teachers (default: 0)"
     parser.add_argument("--resegment", metavar="SHARE", type=share, default=0.0, help=help)
     return parser
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The command."""
+    """Run the command."""
     if arguments.resegment and not arguments.segment_teacher:
         raise UsageError("--resegment needs --segment-teacher")
     prepared = read_features(arguments.prepared, "chart")
@@ -96,17 +101,17 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _is_resegmented(example: ChartExample, probability: float) -> bool:
-    """Draw by the name of a document, so that the result does not depend on shards."""
+    """Decide at random, seeded by the document id, so that the result does not depend on shards."""
     return random.Random(example.id).random() < probability
 
 
 def resegment(example: ChartExample) -> ChartExample:
-    """The same text with the EDUs that its teachers find; sentences, paragraphs and what they are stay."""
+    """Return the text with the EDUs of its teachers; sentences, paragraphs and their kinds are kept."""
     assert example.starts is not None
     is_start = (example.starts[:, 0] > 0.5) | segment_starts(example)[:, 1]
     (first,) = np.nonzero(is_start)
     lengths = np.diff(first, append=len(is_start))
-    # The former EDU of each new one, and whether they start together.
+    # The old EDU of each new one, and whether both start at the same piece.
     own = np.repeat(np.arange(example.n_edus), example.piece_lengths)[first]
     is_same = (np.cumsum(example.piece_lengths) - example.piece_lengths)[own] == first
     sentences, paragraphs, kinds = (
@@ -122,21 +127,21 @@ def resegment(example: ChartExample) -> ChartExample:
 
 
 def load_teacher(name: str, prepared: Prepared, device: torch.device) -> Scorer:
-    """A chart by name or folder, which must have the labels and the tokenizer of the features.
+    """Load a chart by name or folder; it must have the labels and the tokenizer of the features.
 
     On a CPU it computes as parsing does, which is four times as fast as PyTorch.
     """
     folder = find_model(name)
     scorer = load_scorer(folder) if device.type == "cpu" else make_scorer(load_chart(folder, device, torch.bfloat16))
     if scorer.labels != prepared.symbols:
-        raise UsageError(f"{name}: the labels of a teacher must be those of the features")
+        raise UsageError(f"{name}: the labels of this teacher differ from those of the features")
     if scorer.tokenizer.json != prepared.tokenizer:
-        raise UsageError(f"{name}: the tokenizer of a teacher must be that of the features")
+        raise UsageError(f"{name}: the tokenizer of this teacher differs from that of the features")
     return scorer
 
 
 def make_scorer(model: ChartModel) -> TorchScorer:
-    """A chart on a GPU that is ready to be asked."""
+    """Make the scorer of a chart on a GPU."""
     assert model.tokenizer is not None
     return TorchScorer(model.network, model.symbols, model.tokenizer)
 
@@ -147,7 +152,7 @@ def find_trees(
     prepared: Prepared,
     temperature: float,
 ) -> list[list[LabelledUnit]]:
-    """The units of each document's minimum Bayes risk tree, with whole sentences."""
+    """Return the units of each document's minimum Bayes risk tree, with whole sentences."""
     order = sorted(range(len(examples)), key=lambda number: examples[number].n_edus)
     groups = list(in_batches(order, lambda number: examples[number].n_edus, MOST_EDUS))
     found: dict[int, list[LabelledUnit]] = {}
@@ -161,7 +166,7 @@ def find_trees(
 def read_contexts(
     scorers: Sequence[tuple[Scorer, float]], examples: Sequence[ChartExample], prepared: Prepared, temperature: float
 ) -> list[ScoringContext]:
-    """The contexts of documents, whose sentences are kept whole. All are read side by side, as a GPU likes it."""
+    """Return the scoring contexts of documents, with whole sentences. All are encoded in one batch, for a GPU."""
     total = sum(weight for _, weight in scorers)
     kinds = [boundaries(example.kinds) for example in examples]
     members: list[list[Member]] = [[] for _ in examples]

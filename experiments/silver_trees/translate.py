@@ -1,8 +1,8 @@
-"""Give prepared features the word pieces of another encoder, so that students of another kind learn the same trees.
+"""Convert prepared features to the word pieces of another encoder, so that other students learn the same trees.
 
     python -m experiments.silver_trees.translate SOFT.npz --encoder FOLDER --output OTHER.npz
 
-Both vocabularies must cut texts in the same way, as those of BERT's relatives do: pieces are matched by spelling.
+Both tokenizers must split texts in the same way, as BERT's variants do; pieces are matched by name.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from genrst.training.prepared import save_prepared
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Read, translate, write."""
+    """Read, translate and write."""
     parser = start_parser(__doc__)
     parser.add_argument("prepared", type=Path)
     parser.add_argument("--encoder", required=True, metavar="NAME", help="a name on Hugging Face, or a folder")
@@ -30,12 +30,12 @@ def main(words: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The command."""
+    """Run the command."""
     prepared = read_features(arguments.prepared, "chart")
     tokenizer = find_tokenizer(arguments.encoder)
     assert prepared.tokenizer is not None
     if unknown := _unknown(prepared.tokenizer, tokenizer.json):
-        raise UsageError(f"{arguments.encoder}: the encoder must know the same word pieces, got without {unknown!r}")
+        raise UsageError(f"{arguments.encoder}: the encoder lacks the word piece {unknown!r}")
     numbers = match_pieces(prepared.tokenizer, tokenizer)
 
     def translate(examples: Sequence[ChartExample]) -> list[ChartExample]:
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _unknown(ours: str, theirs: str) -> str | None:
-    """A piece that only the first of two tokenizers knows; marks such as <s> do not count."""
+    """Return a piece that only the first tokenizer has, except special tokens such as <s>; None if there is none."""
     own, other = (json.loads(one)["model"]["vocab"] for one in (ours, theirs))
     return next((piece for piece in own if piece not in other and not piece.startswith(("<", "["))), None)
 

@@ -1,20 +1,20 @@
-"""Do trees help to summarise? Extracts of equal length against the summaries that people wrote for GUM.
+"""Evaluate extractive summaries by trees against GUM's human summaries, at equal length.
 
     python -m experiments.summaries.run GUM --summaries GUM/summaries.tsv --split dev --models en en-generative \\
         --sentence-encoder MPNET --output runs/summaries
 
-Every method orders the same sentences of a document (`genrst.outputs.passages`), and its extract is cut after as many
-words as the summaries by people have on average. ROUGE 1, 2 and L (F1, stemmed) against each of these summaries, means
-over summaries and then over documents; p-values by a paired bootstrap over documents, against the lead.
+Every method orders the same sentences of a document (`genrst.outputs.passages`), and its extract is cut to the average
+length of the human summaries in words. The scores are ROUGE 1, 2 and L (F1, stemmed), averaged over the summaries of a
+document and then over documents; p-values are from a paired bootstrap over documents, against the lead.
 
     lead        sentences in the order of the text
-    random      in a random order
-    centroid    nearest to the mean of all sentence vectors of a pretrained encoder
-    textrank    by the TextRank of `summa`
+    random      sentences in random order
+    centroid    closest to the mean sentence vector of a pretrained encoder
+    textrank    by TextRank (`summa`)
     gold        by nuclearity in the gold tree, with gold EDUs
     MODEL       by nuclearity in the tree of a model, from raw text
 
-Needs `pip install rouge-score summa`, and for the centroid a folder of all-mpnet-base-v2.
+Needs `pip install rouge-score summa`, and a folder with all-mpnet-base-v2 for the centroid.
 """
 
 import argparse
@@ -41,9 +41,9 @@ from genrst.parser.parser import Text, unwrap
 
 METRICS = ("rouge1", "rouge2", "rougeL")
 Scores: TypeAlias = NDArray[np.float64]
-"""Of each document by each metric."""
+"""The scores of each document (rows) by each metric (columns)."""
 Order: TypeAlias = Callable[[Document], list[str]]
-"""Orders the sentences of a document, the first to be taken first."""
+"""A function that ranks the sentences of a document."""
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -53,14 +53,16 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--summaries", type=Path, required=True)
     parser.add_argument("--split", default="dev")
     parser.add_argument("--models", nargs="*", default=["en"])
-    parser.add_argument("--sentence-encoder", metavar="FOLDER", help="for the centroid, which is left out otherwise")
-    parser.add_argument("--draws", type=count, default=10_000, help="of the bootstrap")
+    parser.add_argument(
+        "--sentence-encoder", metavar="FOLDER", help="encoder for the centroid method, which is skipped without it"
+    )
+    parser.add_argument("--draws", type=count, default=10_000, help="number of bootstrap samples (default: 10000)")
     parser.add_argument("--output", type=Path, required=True)
     run_command(parser, run, words)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """The command."""
+    """Run the experiment."""
     documents = [document for document in load_corpus(arguments.corpus, split=arguments.split) if document.text]
     summaries = read_summaries(arguments.summaries)
     scores: dict[str, Scores] = {}
@@ -81,7 +83,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def read_summaries(path: Path) -> dict[str, list[str]]:
-    """The summaries that people wrote, by document."""
+    """Read the human summaries, by document."""
     found = defaultdict(list)
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
@@ -91,7 +93,7 @@ def read_summaries(path: Path) -> dict[str, list[str]]:
 
 
 def methods(arguments: argparse.Namespace, documents: Sequence[Document]) -> dict[str, Order]:
-    """Every method that was asked for."""
+    """Return the methods that the arguments choose."""
     draw = random.Random(1)
     found: dict[str, Order] = {
         "lead": sentences,
@@ -112,23 +114,23 @@ def methods(arguments: argparse.Namespace, documents: Sequence[Document]) -> dic
 
 
 def by_nuclearity(document: Document) -> list[str]:
-    """As `genrst.summary` takes them."""
+    """Return the sentences in the order in which `genrst.summary` takes them."""
     return [document.slice(one.start, one.stop) or "" for one in reading_order(document)]
 
 
 def by_tree(parsed: Mapping[str, Document], document: Document) -> list[str]:
-    """As `genrst.summary` takes them from the tree of a parser."""
+    """Return the sentences in the order in which `genrst.summary` takes them from a predicted tree."""
     return by_nuclearity(parsed[document.id])
 
 
 def sentences(document: Document) -> list[str]:
-    """The same sentences in the order of the text."""
+    """Return the same sentences in text order."""
     order = sorted(reading_order(document), key=lambda one: one.start)
     return [document.slice(one.start, one.stop) or "" for one in order]
 
 
 def by_textrank(document: Document) -> list[str]:
-    """By TextRank; what it cannot rank comes last."""
+    """Rank sentences by TextRank; unranked sentences come last."""
     from summa.summarizer import summarize  # type: ignore[import-not-found]
 
     every = [" ".join(one.split()) for one in sentences(document)]
@@ -140,7 +142,7 @@ def by_textrank(document: Document) -> list[str]:
 
 
 class Centroid:
-    """Orders sentences by the cosine of their vectors with the mean of all."""
+    """Ranks sentences by the cosine similarity of their vectors to the mean vector."""
 
     def __init__(self, folder: str) -> None:
         import transformers
@@ -149,7 +151,7 @@ class Centroid:
         self.network = transformers.AutoModel.from_pretrained(folder).eval()
 
     def __call__(self, document: Document) -> list[str]:
-        """The sentences of a document, the most central first."""
+        """Return the sentences of a document, most central first."""
         every, vectors = sentences(document), []
         for start in range(0, len(every), 32):
             batch: Any = self.tokenizer(every[start : start + 32], return_tensors="pt", padding=True, truncation=True)
@@ -163,13 +165,13 @@ class Centroid:
 
 
 def extract(ordered: Sequence[str], summaries: Sequence[str]) -> str:
-    """The first sentences, cut after as many words as the summaries have on average."""
+    """Return the first sentences, cut to the average length of the summaries in words."""
     n_words = round(fmean(len(one.split()) for one in summaries))
     return " ".join(" ".join(ordered).split()[:n_words])
 
 
 def rouge(text: str, summaries: Sequence[str]) -> list[float]:
-    """F1 of each metric, the mean over summaries."""
+    """Return the F1 of each metric, averaged over summaries."""
     from rouge_score.rouge_scorer import RougeScorer  # type: ignore[import-not-found]
 
     scorer = RougeScorer(METRICS, use_stemmer=True)
@@ -178,7 +180,7 @@ def rouge(text: str, summaries: Sequence[str]) -> list[float]:
 
 
 def p_value(first: Scores, second: Scores, draws: int) -> float:
-    """Two-sided, by a paired bootstrap over documents."""
+    """Return the two-sided p-value of a paired bootstrap over documents."""
     draw = np.random.default_rng(1)
     differences = first - second
     means = differences[draw.integers(0, len(differences), (draws, len(differences)))].mean(axis=1)

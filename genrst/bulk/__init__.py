@@ -1,1 +1,1 @@
-"""Whole collections, disk to disk: what is to be parsed, who parses it, and the finished parts, which are the state."""
+"""Bulk parsing: reading a collection, parsing it with many workers, and writing finished parts, the only state."""

@@ -1,6 +1,6 @@
-"""Which files a bulk run reads: those behind addresses of files, folders and patterns. Which it leaves out, and why.
+"""The input files of a bulk run: resolving files, folders and patterns, and reporting which files are left out.
 
-Addresses are those of fsspec (`texts/`, `*.parquet`, `s3://…`). In a folder, hidden files do not count.
+Addresses are paths and URLs of fsspec (`texts/`, `*.parquet`, `s3://…`). Hidden files in folders are ignored.
 """
 
 import json
@@ -17,26 +17,26 @@ from genrst.formats.files import RAW_SUFFIXES, TREE_SUFFIXES
 LINES = (".jsonl", ".jsonl.gz")
 TABLES = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc"}
 SUFFIXES = (*LINES, *TABLES, *(one for one in TREE_SUFFIXES if one not in LINES), ".edus", *RAW_SUFFIXES)
-"""What is looked for in a folder. Of several files with one stem the first in this order is read."""
+"""The suffixes of input files. Of several files with the same stem, the first suffix in this order is read."""
 
 MANIFEST, INPUTS = "manifest.json", "inputs.jsonl"
-"""What a folder of results can be told by."""
+"""The two files by which a folder of results is recognised."""
 NOTES = ".genrst-outputs"
-"""The hidden file in which other verbs note what they have written (`genrst.cli.guard`)."""
+"""The hidden file in which other verbs note their outputs (`genrst.cli.guard`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is behind addresses."""
+    """The files that addresses resolve to."""
 
     addresses: Sequence[str]
-    """Files, sorted; each of them once."""
+    """Files, sorted and without duplicates."""
     left_out: Mapping[str, str]
-    """Files that are not read, and why."""
+    """Files that are not read, with the reason."""
 
 
 def find_files(inputs: Sequence[str]) -> Found:
-    """The files behind addresses of files and folders and patterns (`*`)."""
+    """Resolve the addresses of files, folders and patterns (`*`)."""
     addresses: list[str] = []
     left_out: dict[str, str] = {}
     for address in inputs:
@@ -55,14 +55,14 @@ def _expand(address: str) -> tuple[list[str], dict[str, str]]:
         elif any(character in address for character in "*?["):
             found = sorted(files.glob(path))
             chosen = [one for one in found if files.isfile(one)]
-            left_out = {one: "no regular file" for one in found if not files.isfile(one) and not files.isdir(one)}
+            left_out = {one: "not a regular file" for one in found if not files.isfile(one) and not files.isdir(one)}
         else:
             return [address], {}
     except OSError as error:
         raise InputError(f"{address}: {error.strerror or error}") from error
     if not chosen:
         but = f"; {describe(left_out)}" if left_out else ""
-        raise InputError(f"{address}: there must be files ({', '.join(SUFFIXES)}), got none{but}")
+        raise InputError(f"{address}: no files to parse (looked for {', '.join(SUFFIXES)}){but}")
     if "://" in address:
         named = files.unstrip_protocol
         return [named(one) for one in chosen], {named(one): why for one, why in left_out.items()}
@@ -70,7 +70,7 @@ def _expand(address: str) -> tuple[list[str], dict[str, str]]:
 
 
 def _choose(files: Any, folder: str) -> tuple[list[str], dict[str, str]]:  # noqa: ANN401
-    """The files of a folder that are read, and why the others are not."""
+    """Return the files of a folder that are read, and for the others the reason why not."""
     facts = files.find(folder, detail=True)
     paths = [path for path in facts if not _is_hidden(path, folder)]
     results = _results(paths)
@@ -79,31 +79,31 @@ def _choose(files: Any, folder: str) -> tuple[list[str], dict[str, str]]:  # noq
         if any(path.startswith(f"{place}/") for place in results):
             left_out[path] = "results of a bulk run"
         elif suffix_of(path) not in SUFFIXES:
-            left_out[path] = "not of a known format"
+            left_out[path] = "unknown format"
         elif facts[path]["type"] != "file" and not files.isfile(path):
-            left_out[path] = "no regular file"
+            left_out[path] = "not a regular file"
         else:
             known.append(path)
     outputs = {path for place in {_parent(path) for path in known} for path in _noted(files, place)}
     by_stem: dict[str, str] = {}
-    # What a text was made into comes after it.
+    # Outputs sort after the texts that they were made from.
     for path in sorted(known, key=lambda path: (path in outputs, SUFFIXES.index(suffix_of(path)), path)):
         stem = path[: -len(suffix_of(path))]
         if stem in by_stem:
-            what = "an output of genrst beside" if path in outputs else "the same name as"
+            what = "output of genrst for" if path in outputs else "same name as"
             left_out[path] = f"{what} {Path(by_stem[stem]).name}"
         by_stem.setdefault(stem, path)
     return sorted(by_stem.values()), left_out
 
 
 def _results(paths: Sequence[str]) -> list[str]:
-    """The folders that hold the results of a bulk run."""
+    """Return the folders that hold the results of a bulk run."""
     marks = Counter(_parent(path) for path in paths if path.rpartition("/")[2] in (MANIFEST, INPUTS))
     return [place for place, count in marks.items() if count == 2]
 
 
 def _noted(files: Any, folder: str) -> set[str]:  # noqa: ANN401
-    """The outputs of other verbs in a folder."""
+    """Return the outputs of other verbs in a folder."""
     try:
         lines = files.cat_file(f"{folder}/{NOTES}").decode("utf-8", "replace").splitlines()
     except OSError:
@@ -116,7 +116,7 @@ def _noted(files: Any, folder: str) -> set[str]:  # noqa: ANN401
 
 
 def describe(left_out: Mapping[str, str], most: int = 10) -> str:
-    """A line on what is left out."""
+    """Describe the files that are left out in one line."""
     named = [f"{name} ({why})" for name, why in sorted(left_out.items())[:most]]
     named += [f"and {len(left_out) - most} more"] if len(left_out) > most else []
     n_files = f"{len(left_out)} file{'' if len(left_out) == 1 else 's'}"
@@ -132,13 +132,13 @@ def _parent(path: str) -> str:
 
 
 def suffix_of(address: str) -> str:
-    """What says how a file is read, such as `.jsonl.gz`."""
+    """Return the suffix that determines how a file is read, such as `.jsonl.gz`."""
     name = address.lower()
     return ".jsonl.gz" if name.endswith(".jsonl.gz") else Path(name).suffix
 
 
 def file_system(address: str) -> tuple[Any, str]:
-    """The file system of an address, and the path there."""
+    """Return the file system of an address, and the path in it."""
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:

@@ -1,6 +1,6 @@
-"""Who does the units of work: processes on this machine, or Ray on one machine or many.
+"""Engines that run units of work: processes on this machine, or Ray on one or more machines.
 
-Both give units to the same `Worker`s and hand back parts in any order, so that results do not depend on them.
+Both pass units to the same `Worker`s and return parts in any order, so results do not depend on the engine.
 """
 
 import logging
@@ -26,7 +26,7 @@ EngineName: TypeAlias = Literal["local", "ray"]
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A unit that was not done, because its input is not what it was: the next run does it."""
+    """A unit that was skipped because its input has changed or vanished; the next run tries it again."""
 
     number: int
     reason: str
@@ -34,23 +34,23 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How many workers there are, and where."""
+    """The engine and the number of workers."""
 
     engine: EngineName = "local"
     workers: int | None = None
-    """As many as there are cores, if none are given."""
+    """The number of workers (default: one per core)."""
     address: str | None = None
-    """Of a Ray cluster; without one, Ray is started here."""
+    """The address of a Ray cluster (default: start Ray on this machine)."""
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
-            raise UsageError(f"--workers must be 1 or more, got {self.workers}")
+            raise UsageError(f"--workers must be at least 1, got {self.workers}")
         if self.address is not None and self.engine != "ray":
-            raise UsageError(f"--address must go with --engine ray, got {self.engine}")
+            raise UsageError(f"--address works only with --engine ray, got {self.engine}")
 
 
 def run_units(units: Sequence[Unit], settings: Settings, format: PartFormat, plan: Plan) -> Iterator[Part | Missed]:
-    """The parts of all units, in any order."""
+    """Yield the parts of all units, in any order."""
     run = _run_with_ray if plan.engine == "ray" else _run_here
     return run(units, settings, format, plan)
 
@@ -66,16 +66,16 @@ def _do(worker: Worker, unit: Unit, format: PartFormat) -> Part | Missed:
 
 
 def _run_here(units: Sequence[Unit], settings: Settings, format: PartFormat, plan: Plan) -> Iterator[Part | Missed]:
-    """A thread for each worker, which waits for its process."""
+    """Run workers on this machine, with a thread per worker that waits for its process."""
     can_ask = hasattr(os, "sched_getaffinity")
     cores = sorted(os.sched_getaffinity(0)) if can_ask else list(range(os.cpu_count() or 1))
     n_workers = min(plan.workers or len(cores), len(units))
-    # On cores of their own, if nothing else is meant to run there: other runs would choose the same.
+    # Workers are pinned only if they use all cores; otherwise another run would pin its workers to the same cores.
     places: list[int | None] = [*cores] if n_workers == len(cores) and hasattr(os, "sched_getaffinity") else []
     todo: queue.SimpleQueue[Unit] = queue.SimpleQueue()
     for unit in units:
         todo.put(unit)
-    # Finished parts wait for the one who writes them, but not many.
+    # The queue of finished parts is bounded, so that workers wait for the writer.
     done: queue.Queue[Part | Missed | BaseException | None] = queue.Queue(2 * n_workers)
     template = Template(settings) if can_fork(settings) else None
     is_over = threading.Event()
@@ -125,7 +125,7 @@ def _work_through(
 
 
 def _on_device(settings: Settings, number: int) -> Settings:
-    """Workers take turns with the GPUs."""
+    """Assign GPUs to workers in turn."""
     if settings.load.device != "cuda":
         return settings
     import torch
@@ -138,7 +138,7 @@ def _on_device(settings: Settings, number: int) -> Settings:
 
 
 class Actor:
-    """A worker of Ray Data."""
+    """A worker as an actor of Ray Data."""
 
     def __init__(self, settings: Settings, format: PartFormat) -> None:
         self.format: PartFormat = format
@@ -147,7 +147,7 @@ class Actor:
         self.worker = Worker(start, settings.timeout)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Do a unit."""
+        """Run a unit."""
         try:
             result: Part | Missed | GenrstError = _do(self.worker, pickle.loads(row["unit"]), self.format)
         except GenrstError as error:
@@ -156,7 +156,7 @@ class Actor:
 
 
 def _run_with_ray(units: Sequence[Unit], settings: Settings, format: PartFormat, plan: Plan) -> Iterator[Part | Missed]:
-    """An actor for each worker. Ray starts those again that die, and gives their units to others."""
+    """Run workers as Ray actors. Ray restarts actors that die, and reassigns their units."""
     try:
         import ray
     except ImportError as error:
@@ -173,33 +173,33 @@ def _run_with_ray(units: Sequence[Unit], settings: Settings, format: PartFormat,
 
 
 def _start_ray(plan: Plan) -> None:
-    """Connect Ray to a cluster, or start it here; it is silent."""
+    """Connect to a Ray cluster, or start Ray on this machine, without its log output."""
     import ray
     import ray.data
 
-    # Of its own accord Ray gives way to all other programs.
+    # By default, Ray runs workers at a lower priority than all other programs.
     os.environ.setdefault("RAY_worker_niceness", "0")
     logging.getLogger("ray.data").setLevel(logging.ERROR)
-    # It warns of its own use of itself.
+    # Ray warns about its own use of deprecated parts.
     warnings.filterwarnings("ignore", module=r"ray\b")
     here: dict[str, Any] = {} if plan.address else {"num_cpus": plan.workers, "include_dashboard": False}
     try:
         ray.init(plan.address or "local", log_to_driver=False, logging_level=logging.ERROR, **here)
     except (ConnectionError, ValueError, RuntimeError) as error:
         reason = next(iter(str(error).splitlines()), "")
-        raise GenrstError(f"--address must be that of a Ray cluster, got {plan.address}: {reason}") from error
+        raise GenrstError(f"--address must be the address of a Ray cluster, got {plan.address}: {reason}") from error
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = context.print_on_execution_start = False
 
 
 def _deal_out(units: Sequence[Unit], settings: Settings, format: PartFormat, plan: Plan) -> Any:  # noqa: ANN401
-    """The data set of results. Rows hold bytes, which Ray passes on as they are."""
+    """Return the data set of results. Its rows are pickled bytes, which Ray passes on unchanged."""
     import ray.data
 
     resources: dict[str, float] = ray.cluster_resources()
     n_workers = min(plan.workers or int(resources.get("CPU", 1)), len(units))
     n_gpus = min(resources.get("GPU", 0) / n_workers, 1) if settings.load.device == "cuda" else 0
     rows = ray.data.from_items([{"unit": pickle.dumps(unit)} for unit in units], override_num_blocks=len(units))
-    # Without a number of workers there are as many as Ray finds room and work for.
+    # Without a given number of workers, Ray starts as many as it has resources and work for.
     workers = ray.data.ActorPoolStrategy(min_size=n_workers if plan.workers else 1, max_size=n_workers)
     return rows.map(Actor, fn_constructor_args=(settings, format), compute=workers, num_cpus=1, num_gpus=n_gpus)

@@ -1,8 +1,7 @@
-"""What a bulk run reads: the documents in files, and how these are dealt out into units of work.
+"""The documents of a bulk run: scanning and reading files, and dividing documents into units of work.
 
-Everything is read once before the first document is parsed: so that all documents have a number, that parts are the
-same whoever does them, and that a later run can tell whether something has changed. Which files there are is
-`genrst.bulk.addresses`'.
+All files are scanned once before the first document is parsed. This gives every document a number, makes parts
+independent of the engine, and lets a later run detect changed inputs. `genrst.bulk.addresses` finds the files.
 """
 
 import gzip
@@ -33,17 +32,17 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
 LONGEST_LINE = 2**26
-"""How many bytes a document may have in a file with a document a line: more would fill the memory."""
+"""The maximum length of a line in bytes; longer ones would fill the memory."""
 
 DAMAGES = (EOFError, zlib.error, gzip.BadGzipFile)
-"""What a damaged gzip file raises."""
+"""The exceptions that a damaged gzip file raises."""
 
 Read: TypeAlias = Text | Document | Failure
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Where JSON lines and tables have the text of a document, and its name."""
+    """The columns of JSON lines and tables that hold the text and the name of a document."""
 
     text: str = "text"
     id: str = "id"
@@ -51,24 +50,24 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file and where its documents are in it."""
+    """A file, with the positions of its documents."""
 
     address: str
     stamp: str
-    """What its file system says of it: its size and age, or a version."""
+    """Its size and modification time, or a version, as reported by the file system."""
     sha256: str = ""
-    """Of its content, uncompressed."""
+    """The hash of its uncompressed content."""
     starts: "array[int]" = field(default_factory=lambda: array("q", [0]))
-    """The first byte of each document, or its row or number."""
+    """The first byte of each document, or its row or index."""
     sizes: "array[int]" = field(default_factory=lambda: array("q", [0]))
-    """In bytes, roughly."""
+    """The approximate size of each document in bytes."""
     damage: str = ""
-    """Why the last of its documents, which stands for all that is left of the file, cannot be read."""
+    """Why the last document, which represents the unreadable rest of the file, cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A document that has not been read yet."""
+    """The position of a document that has not been read yet."""
 
     document: int
     """Its number among all documents of the inputs."""
@@ -77,12 +76,12 @@ class Record:
     start: int
     size: int
     damage: str = ""
-    """Why it cannot be read, if that is known."""
+    """Why it cannot be read, if known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What a worker does at once: the documents of a part."""
+    """A unit of work: the documents of one part."""
 
     number: int
     records: tuple[Record, ...]
@@ -90,25 +89,25 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which documents are parsed, and how many make a part."""
+    """Which documents to parse, and how many to put in a part."""
 
     limit: int | None = None
-    """Only the first."""
+    """Parse only the first documents, up to this number."""
     sample: int | None = None
-    """Only so many, drawn evenly from all, always the same."""
+    """Parse only a random sample of this size, which is always the same."""
     part_documents: int = 100
     part_bytes: int = 500_000
-    """Unless a document has more; about 80,000 words, some minutes' work for a processor."""
+    """The maximum size of a part, unless one document is larger: about 80,000 words, minutes of work for a core."""
 
     def __post_init__(self) -> None:
         for name in ("limit", "sample", "part_documents", "part_bytes"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise UsageError(f"--{name.replace('_', '-')} must be 1 or more, got {value}")
+                raise UsageError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
 
 
 def make_units(sources: Sequence[Source], choice: Choice) -> Iterator[Unit]:
-    """The units of work. They follow from the inputs alone."""
+    """Yield the units of work, which depend on the inputs and the choice only."""
     total = sum(len(source.starts) for source in sources)
     chosen: Iterable[int] = range(total)
     if choice.sample is not None and choice.sample < total:
@@ -146,13 +145,13 @@ def _stamp(address: str) -> str:
     except OSError as error:
         raise InputError(f"{address}: {error.strerror or 'No such file or directory'}") from error
     if facts["type"] != "file":
-        raise InputError(f"{address}: must be a file, got something else")
+        raise InputError(f"{address}: not a regular file")
     age = next((facts[key] for key in ("ETag", "etag", "mtime", "LastModified", "created") if key in facts), "")
     return f"{facts['size']} {age}"
 
 
 def scan_all(addresses: Iterable[str], columns: Columns) -> list[Source]:
-    """Read all files once; an error if there is no document in any of them that can be read."""
+    """Scan all files; raise an error if none of them has a readable document."""
     sources = [scan(address, columns) for address in addresses]
     if sources and all(len(source.starts) == 1 and source.damage for source in sources):
         raise InputError(sources[0].damage)
@@ -160,9 +159,9 @@ def scan_all(addresses: Iterable[str], columns: Columns) -> list[Source]:
 
 
 def scan(address: str, columns: Columns) -> Source:
-    """Read a file once: where its documents are, and what its content is.
+    """Scan a file for the positions of its documents and the hash of its content.
 
-    What cannot be read is one document, which will be an error of its own and no reason to stop.
+    An unreadable file counts as one document, which becomes an error in the results and does not stop the run.
     """
     stamp = _stamp(address)
     try:
@@ -193,14 +192,14 @@ def _scan_lines(address: str, stamp: str) -> Source:
         with _open(address) as file:
             while line := file.readline(LONGEST_LINE + 1):
                 if len(line) > LONGEST_LINE:
-                    raise CorpusFormatError(f"a line must have at most {LONGEST_LINE} bytes, got more", address)
+                    raise CorpusFormatError(f"a line is longer than {LONGEST_LINE} bytes", address)
                 digest.update(line)
                 if line.strip():
                     starts.append(place)
                     sizes.append(len(line))
                 place += len(line)
     except CorpusFormatError as error:
-        # The lines before it can be read.
+        # The lines before the damage can be read.
         damage = f"{error} (after {len(starts)} documents)"
         starts.append(place)
         sizes.append(0)
@@ -219,7 +218,7 @@ def _scan_table(address: str, columns: Columns) -> "array[int]":
 
 
 def _count_json(address: str) -> int:
-    """The documents of a JSON file; one that cannot be read is one, and fails when it is its turn."""
+    """Count the documents of a JSON file; an unreadable file counts as one, which fails when it is parsed."""
     try:
         with _open(address) as file:
             data = json_text.loads(file.read().decode("utf-8", "replace"))
@@ -230,7 +229,7 @@ def _count_json(address: str) -> int:
 
 @contextmanager
 def _open(address: str) -> Iterator[IO[bytes]]:
-    """A file, unpacked, whose errors are ours."""
+    """Open a file, uncompressed, with its errors converted to ours."""
     files, path = file_system(address)
     try:
         with files.open(path, "rb") as file:
@@ -254,7 +253,7 @@ def _open_table(address: str, columns: Columns) -> "Dataset":
         kinds = {field.name: str(field.type) for field in table.schema}
     kind = kinds.get(columns.text)
     if kind is None:
-        rule = f"the text must be in one of the columns {', '.join(kinds)}"
+        rule = f"--text-column must be one of the columns {', '.join(kinds)}"
         raise CorpusFormatError(f"{rule}, got {columns.text!r}", address)
     if kind not in ("string", "large_string", "string_view"):
         raise CorpusFormatError(f"the column {columns.text!r} must hold strings, got {kind}", address)
@@ -263,7 +262,7 @@ def _open_table(address: str, columns: Columns) -> "Dataset":
 
 @contextmanager
 def _naming_damage(address: str) -> Iterator[None]:
-    """Whatever Arrow says about a file is one line, and ours."""
+    """Convert Arrow's errors about a file to ours, in one line."""
     from pyarrow import ArrowException
 
     try:
@@ -277,12 +276,12 @@ def _naming_damage(address: str) -> Iterator[None]:
 
 
 def name_of(record: Record) -> str:
-    """What a document is called that cannot be read."""
+    """Return a name for a document that cannot be read."""
     return _name(record.address, None)
 
 
 def read_records(records: Iterable[Record], columns: Columns) -> Iterator[Read]:
-    """The documents of records. One that cannot be read is a failure; a file that has changed is an error."""
+    """Read the documents of records. An unreadable document yields a failure; a changed file raises an error."""
     for address, group in groupby(records, key=attrgetter("address")):
         own = list(group)
         found = iter(_read_places(address, [(one.start, one.size) for one in own if not one.damage], columns))
@@ -290,12 +289,12 @@ def read_records(records: Iterable[Record], columns: Columns) -> Iterator[Read]:
             Failure(_name(address, None), CorpusFormatError(one.damage)) if one.damage else next(found) for one in own
         ]
         if _stamp(address) != own[0].stamp:
-            raise InputError(f"{address}: a file must not change during a run, got changed")
+            raise InputError(f"{address}: the file has changed during the run")
         yield from items
 
 
 def _read_places(address: str, places: Sequence[tuple[int, int]], columns: Columns) -> list[Read]:
-    """The documents at some places of a file; if it cannot be read, as many failures."""
+    """Return the documents at these places of a file, or as many failures if it cannot be read."""
     suffix = suffix_of(address)
     read = _read_table if suffix in TABLES else _read_lines if suffix in LINES else _read_file
     try:
@@ -336,14 +335,14 @@ def _read_lines(address: str, places: Sequence[tuple[int, int]], columns: Column
                 file.seek(start)
                 yield _read_line(file.read(size), address, start, columns)
             except DAMAGES as error:
-                # How near to the damage one can read depends on where one starts.
+                # How far a damaged file can be read depends on the start, so read from the beginning again.
                 rule = f"the file must be intact gzip, got {error}"
                 yield Failure(f"{_name(address, None)}-{start}", CorpusFormatError(rule, address))
                 file.seek(0)
 
 
 def _read_line(line: bytes, address: str, start: int, columns: Columns) -> Read:
-    """A text, or a document of ours, which has EDUs."""
+    """Read a line: a text, or a document in our JSON format, which has EDUs."""
     name = f"{_name(address, None)}-{start}"
     try:
         data = json_text.loads(line.decode("utf-8"))

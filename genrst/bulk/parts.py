@@ -1,11 +1,11 @@
-"""The results of a bulk run: a folder of numbered parts, and a manifest of what made them.
+"""The results of a bulk run: a folder of numbered parts, with a manifest of inputs, model and settings.
 
     OUT/manifest.json  OUT/inputs.jsonl
     OUT/documents/00000.parquet  OUT/nodes/00000.parquet  OUT/errors/00000.parquet  OUT/checksums/00000.sha256
 
-The files are all that a run remembers: a part is finished when its checksums are there, which are written last, and
-agree with its tables. Who comes later, another run or another shard, does what is missing or damaged, if the manifest
-is its own.
+These files are the only state of a run. A part is finished if its checksums exist, which are written last, and match
+its tables. A later run, or another shard, computes the missing and damaged parts, provided that its manifest is the
+same.
 """
 
 import importlib.metadata
@@ -35,12 +35,12 @@ from genrst.version import VERSION
 PartFormat: TypeAlias = Literal["parquet", "jsonl"]
 CHECKSUMS = "checksums"
 LIBRARIES = ("numpy", "onnxruntime", "spacy", "tokenizers", "torch", "transformers")
-"""Those that results may depend on."""
+"""The libraries that can affect results; their versions go into the manifest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The files of a part, by the names of their tables, and what is counted."""
+    """The files of a part, by table name, and its counts."""
 
     number: int
     files: Mapping[str, bytes]
@@ -48,11 +48,11 @@ class Part:
     n_edus: int
     n_words: int
     errors: tuple[tuple[str, str], ...]
-    """The kind of each, and the rule that was broken."""
+    """The kind of each error, and the rule that was broken."""
 
 
 def make_part(number: int, rows: Rows, format: PartFormat) -> Part:
-    """The part of some rows."""
+    """Make a part from rows."""
     files = {}
     for name, types in TABLES.items():
         if name in OPTIONAL_TABLES and not getattr(rows, name):
@@ -71,13 +71,13 @@ def make_part(number: int, rows: Rows, format: PartFormat) -> Part:
 
 
 def _rule(row: Mapping[str, str]) -> str:
-    """What is wrong, and not with which document."""
+    """Return the reason of an error without the document and the value, so that errors can be counted by reason."""
     reason = row["reason"].removeprefix(f"{row['source']}: ").removeprefix(f"{row['id']}: ")
     return reason.partition(", got ")[0]
 
 
 class Folder:
-    """The folder of a run."""
+    """The output folder of a run."""
 
     def __init__(self, path: Path, format: PartFormat) -> None:
         self.path = path
@@ -88,7 +88,7 @@ class Folder:
         return self._file(CHECKSUMS, number).exists()
 
     def find_damage(self, number: int) -> str | None:
-        """What is wrong with a part that has been written."""
+        """Return what is wrong with a part that has been written, or None."""
         path = self._file(CHECKSUMS, number)
         wanted = read_bytes(path).decode("utf-8", "replace").splitlines()
         for table in TABLES:
@@ -98,11 +98,11 @@ class Folder:
                     continue
                 return f"{file}: missing"
             if _checksum_line(file, read_bytes(file)) not in wanted:
-                return f"{file}: does not fit {path}"
+                return f"{file}: does not match {path}"
         return None
 
     def write(self, part: Part) -> None:
-        """Write a part; it counts when the last of its files is there."""
+        """Write a part; it counts as finished when its last file is written."""
         for name, content in part.files.items():
             write_atomically_with(self._file(name, part.number), partial(_write, content))
         for name in TABLES.keys() - part.files.keys():
@@ -112,7 +112,7 @@ class Folder:
         write_atomically_with(self._file(CHECKSUMS, part.number), partial(_write, content))
 
     def tidy(self, numbers: set[int]) -> None:
-        """Remove what runs that were killed have left of parts."""
+        """Remove the temporary files of these parts that killed runs have left."""
         for name in (*TABLES, CHECKSUMS):
             for path in (self.path / name).glob(".*"):
                 found = re.match(r"\.(\d+)\.", path.name)
@@ -123,7 +123,7 @@ class Folder:
         return self.path / table / f"{number:05}.{'sha256' if table == CHECKSUMS else self.format}"
 
     def claim(self, manifest: Mapping[str, Any], sources: Sequence[Source]) -> None:
-        """Write the manifest of a new run, or check that it is that of the runs before."""
+        """Write the manifest of a new run, or check that it matches the earlier runs."""
         path = self.path / MANIFEST
         if path.exists():
             before = read_manifest(path)
@@ -131,9 +131,11 @@ class Folder:
             _check_same(before, json.loads(json.dumps(manifest)), path)
             return
         if (self.path / CHECKSUMS).exists():
-            raise UsageError(f"{path}: must say what made the results in {self.path}, got missing; use another folder")
+            raise UsageError(f"{path}: the manifest of the results in {self.path} is missing; use another folder")
         if self.path.exists() and any(self.path.iterdir()) and not (self.path / INPUTS).exists():
-            raise UsageError(f"{self.path}: the folder must be new, empty or that of a bulk run, got something else")
+            raise UsageError(
+                f"{self.path}: the folder has other files; use a new folder or the folder of an earlier run"
+            )
         write_atomically(self.path / INPUTS, "".join(_input_lines(sources)))
         write_atomically(path, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
@@ -141,7 +143,7 @@ class Folder:
         path = self.path / INPUTS
         content = read_bytes(path)
         if sha256(content).hexdigest() != dict(_leaves(manifest)).get("inputs.sha256"):
-            raise CorpusFormatError(f"must fit {self.path / MANIFEST}, got damaged; use another folder", path)
+            raise CorpusFormatError(f"damaged: it does not match {self.path / MANIFEST}; use another folder", path)
         before = {address: facts for address, *facts in map(json.loads, content.decode().splitlines())}
         now = {source.address: _facts(source) for source in sources}
         for problem, found in (
@@ -151,15 +153,17 @@ class Folder:
         ):
             if found:
                 more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-                rule = f"{min(found)}{more}: inputs must be as in the first run into {self.path}"
-                raise UsageError(f"{rule}, got {problem}; use another folder")
+                rule = f"{min(found)}{more}: {problem} since the first run into {self.path}"
+                raise UsageError(f"{rule}; use another folder")
         if list(now) != list(before):
-            raise UsageError(f"{path}: inputs must be in the order of the first run, got another; use another folder")
+            raise UsageError(
+                f"{path}: the inputs are not in the order of the first run; use that order or another folder"
+            )
 
 
 def _write(content: bytes, file: BinaryIO) -> None:
     file.write(content)
-    # On the disk before it has its name: after a power failure, too, a part is all there or not at all.
+    # Flushed to disk before the file is renamed into place, so that a part is complete even after a power failure.
     file.flush()
     os.fsync(file.fileno())
 
@@ -174,12 +178,12 @@ def _input_lines(sources: Sequence[Source]) -> Iterator[str]:
 
 
 def _checksum_line(path: Path, content: bytes) -> str:
-    """As `sha256sum --check` reads it, in the folder of the run."""
+    """Return a line in the format of `sha256sum --check`, relative to the folder of the run."""
     return f"{sha256(content).hexdigest()}  {path.parent.name}/{path.name}"
 
 
 def make_manifest(settings: Settings, choice: Choice, format: PartFormat, sources: Sequence[Source]) -> dict[str, Any]:
-    """What results depend on, and where they come from."""
+    """Make the manifest: everything that results depend on, and the inputs."""
     digest = sha256("".join(_input_lines(sources)).encode())
     folder = find_model(settings.model)
     own = {name: value for name, value in asdict(settings).items() if name != "model"}
@@ -204,7 +208,7 @@ def _versions() -> dict[str, str | None]:
 
 
 def _model_hash(folder: Path) -> str:
-    """Of the names and contents of all files of a model, those of an ensemble and of its segmenter."""
+    """Hash the names and contents of all files of a model, including the members of an ensemble and the segmenter."""
     digest = sha256()
     segmenter = find_segmenter(folder)
     places = [folder, *(place for place, _ in read_models(folder)), *([segmenter] if segmenter else [])]
@@ -216,29 +220,29 @@ def _model_hash(folder: Path) -> str:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest of a run."""
+    """Read the manifest of a run."""
     try:
         found = json.loads(decode(read_bytes(path), path))
     except (ValueError, RecursionError) as error:
         raise CorpusFormatError(f"a manifest must be JSON, got {error}", path) from error
     if not isinstance(found, dict):
-        raise CorpusFormatError("a manifest must be an object, got something else", path)
+        raise CorpusFormatError("a manifest must be a JSON object", path)
     return found
 
 
 def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> None:
     old, new = dict(_leaves(before)), dict(_leaves(now))
     if wrong := next((name for name in [*new, *old] if name not in old or name not in new), None):
-        problem = "missing" if wrong in new else "not of this version"
-        raise CorpusFormatError(f"a manifest must be whole, got {wrong[:50]} is {problem}; use another folder", path)
+        problem = "is missing" if wrong in new else "is unknown to this version"
+        raise CorpusFormatError(f"{wrong[:50]} {problem}; use another folder", path)
     for name in new:
         if old[name] != new[name]:
-            rule = f"{path}: {name} must be as in the first run ({reprlib.repr(old[name])})"
+            rule = f"{path}: {name} must be the same as in the first run ({reprlib.repr(old[name])})"
             raise UsageError(f"{rule}, got {reprlib.repr(new[name])}; use another folder")
 
 
 def _leaves(data: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """All values inside of values, by name, such as `settings.model`."""
+    """Yield all nested values by dotted name, such as `settings.model`."""
     pending: list[tuple[str, Any]] = [("", data)]
     while pending:
         name, value = pending.pop()
@@ -252,6 +256,6 @@ def check_apart(out: Path, inputs: Sequence[str]) -> None:
     """Raise an error if a run would read what it writes."""
     for address in inputs:
         if "://" not in address and out.resolve().is_relative_to(Path(address).resolve()):
-            raise UsageError(f"{out}: the results must not be among the inputs, got in {address}")
+            raise UsageError(f"{out}: the output folder must not be inside the inputs ({address})")
     if out.exists() and not out.is_dir():
-        raise OutputError(f"{out}: must be a folder, got a file")
+        raise OutputError(f"{out}: must be a folder, but is a file")

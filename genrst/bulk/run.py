@@ -1,6 +1,6 @@
-"""A bulk run from its inputs to its parts, as a stream of reports on how far it is.
+"""A bulk run from inputs to parts, as a stream of progress reports.
 
-A run does what is missing. What it has done is in its folder and nowhere else, so that it may be killed at any moment.
+A run computes the missing parts. Its only state is the output folder, so it can be killed at any time.
 """
 
 import time
@@ -21,34 +21,34 @@ from genrst.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """The share of a run that is done here, for those who start several: of every n parts the i-th, from 1."""
+    """The share of a run that this process computes if several are started: the i-th of every n parts, from 1."""
 
     i: int = 1
     n: int = 1
 
     @classmethod
     def parse(cls, text: str) -> "Shard":
-        """The shard of a text such as `3/8`."""
+        """Parse a shard such as `3/8`."""
         i, _, n = text.partition("/")
         if not (i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
-            raise UsageError(f"--shard must be I/N with I from 1 to N, got {text}")
+            raise UsageError(f"--shard must be I/N with 1 <= I <= N, got {text}")
         return cls(int(i), int(n))
 
 
 @dataclass(slots=True)
 class Report:
-    """How far a run is. Documents count if they have a tree or an error."""
+    """The progress of a run. A document counts when it has a tree or an error."""
 
     n_parts: int = 0
-    """To be done by this run."""
+    """Parts that this run computes."""
     n_skipped: int = 0
-    """Parts that were there before."""
+    """Parts that were finished before."""
     n_total: int = 0
-    """Documents to be done by this run."""
+    """Documents that this run parses."""
     left_out: Mapping[str, str] = field(default_factory=dict)
-    """Files that are not read, and why."""
+    """Files that are not read, with the reason."""
     damaged: Sequence[str] = ()
-    """What is wrong with parts that were there before, and are done again."""
+    """Problems of earlier parts that are computed again."""
     n_parts_done: int = 0
     n_documents: int = 0
     n_edus: int = 0
@@ -70,7 +70,7 @@ class Report:
         self.reasons.update(f"{kind}: {rule}" for kind, rule in part.errors)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON, with speeds."""
+        """Return the report for JSON, with speeds."""
         seconds = max(time.monotonic() - self.started, 1e-6)
         left = self.n_total - self.n_documents
         return {
@@ -92,7 +92,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is asked for."""
+    """The inputs, the output folder and all options of a run."""
 
     inputs: Sequence[str]
     out: Path
@@ -104,7 +104,7 @@ class Job:
 
 
 def run(job: Job) -> Iterator[Report]:
-    """Do what is missing; a report before the first part and after each, always the same object."""
+    """Compute the missing parts; yield the same report object before the first part and after each."""
     check_apart(job.out, job.inputs)
     found = find_files(job.inputs)
     sources = scan_all(found.addresses, job.settings.columns)

@@ -1,7 +1,7 @@
-"""The unit of work: the documents of a part, read, parsed in batches of similar length, and turned into rows.
+"""Units of work: reading the documents of a part, parsing them in batches of similar length, and making rows.
 
-All engines do this and nothing else, so that results do not depend on them: batches are formed within a unit, and a
-worker computes with one thread. Who calls it, and what happens to documents that kill it, is `genrst.bulk.workers`.
+All engines run this code, so results do not depend on the engine: batches are formed within a unit, and a worker
+computes with one thread. `genrst.bulk.workers` calls it and handles documents that crash the process.
 """
 
 import hashlib
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 BATCH_DOCUMENTS = 64
 BATCH_BYTES = 48_000
-"""Documents that are parsed together, unless one has more: about 8,000 words."""
+"""The maximum size of a batch, unless a single document is larger: about 8,000 words."""
 
 MOST_BYTES = 100
-"""How many bytes a document may have in its file for each character that it may have; more are not read at all."""
+"""Bytes in the file per allowed character; a larger document is rejected without being read."""
 
 Row: TypeAlias = dict[str, Any]
 
@@ -53,29 +53,29 @@ TABLES: dict[str, dict[str, str]] = {
     "edges": {"document": "int64", "source": "int64", "target": "int64", "relation": "string"},
     "errors": {**dict.fromkeys(("document",), "int64"), **dict.fromkeys(("id", "source", "kind", "reason"), "string")},
 }
-"""The tables of a part, and the types of their columns. A document is in one row of `documents` or of `errors`."""
+"""The tables of a part with their column types. Each document is one row of `documents` or of `errors`."""
 
 OPTIONAL_TABLES = ("signals", "edges")
-"""Those that a part has only if there are rows: parsers find signals only if asked for them."""
+"""Tables that are written only if they have rows, because signals are found only on request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How documents are read and parsed: all that results depend on, but for the documents and the versions."""
+    """How to read and parse documents: everything that results depend on except the inputs and library versions."""
 
     model: str | None = None
     load: LoadOptions = field(default_factory=lambda: LoadOptions(device="cpu"))
     columns: Columns = field(default_factory=Columns)
     max_characters: int = 100_000
-    """Longer texts are errors."""
+    """Longer texts are rejected."""
     timeout: float = 600.0
-    """The most seconds of a processor that a document, or a batch, may take."""
+    """The maximum CPU seconds for a document or a batch."""
     with_text: bool = True
 
 
 @dataclass(slots=True)
 class Rows:
-    """What documents have become."""
+    """The rows of documents, by table."""
 
     documents: list[Row] = field(default_factory=list)
     nodes: list[Row] = field(default_factory=list)
@@ -84,12 +84,12 @@ class Rows:
     edges: list[Row] = field(default_factory=list)
 
     def add(self, other: "Rows") -> None:
-        """Take over the rows of others."""
+        """Append the rows of another object."""
         for name in TABLES:
             getattr(self, name).extend(getattr(other, name))
 
     def add_document(self, record: Record, document: Document, seconds: float = 0.0, with_text: bool = True) -> None:
-        """The rows of a document with a tree."""
+        """Append the rows of a parsed document."""
         self.documents.append(_document_row(record, document, seconds, with_text))
         units = unit_rows(document)
         signals = signal_rows(document, units, with_text)
@@ -98,13 +98,13 @@ class Rows:
         self.edges += [_numbered(row, record) for row in edge_rows(document, units)]
 
     def sort(self) -> None:
-        """Put rows into the order of the inputs."""
+        """Sort the rows in the order of the inputs."""
         for name in TABLES:
             getattr(self, name).sort(key=lambda row: row["document"])
 
 
 def make_batches(records: Sequence[Record]) -> Iterator[list[Record]]:
-    """Documents of similar length that are parsed together, the longest first."""
+    """Yield batches of documents of similar length, longest first."""
     batch: list[Record] = []
     size = 0
     for record in sorted(records, key=lambda one: (-one.size, one.document)):
@@ -118,7 +118,7 @@ def make_batches(records: Sequence[Record]) -> Iterator[list[Record]]:
 
 
 def load_worker(settings: Settings) -> "Parser":
-    """The parser of a worker: with one thread, and with those of spaCy's components that matter to trees."""
+    """Load the parser of a worker, with one thread and only the spaCy components that affect trees."""
     from genrst.parser.loading import load_with, use_one_thread
 
     use_one_thread()
@@ -126,13 +126,13 @@ def load_worker(settings: Settings) -> "Parser":
     pipeline = _pipeline(parser)
     if pipeline is not None and "lemmatizer" in pipeline.pipe_names:
         pipeline.disable_pipe("lemmatizer")
-    # What libraries put off until they are used is done now, and not in every process that is forked.
+    # Warm up: lazy initialisation in libraries happens once here, not in every forked process.
     parser("It rained, so we stayed in.")
     return parser
 
 
 def _pipeline(parser: "Parser") -> "Language | None":
-    """The spaCy pipeline of a parser that needs one."""
+    """Return the spaCy pipeline of a parser, or None if it needs none."""
     from genrst.text.annotate import load_pipeline
 
     needs_none = parser.folder is None or read_kind(parser.folder) == "chart"
@@ -144,7 +144,7 @@ def work(parser: "Parser", records: Sequence[Record], settings: Settings) -> Row
     started = time.perf_counter()
     rows, items, owners = Rows(), list[Text | Document](), list[Record]()
     most_bytes = MOST_BYTES * settings.max_characters
-    rule = f"a document must have at most {settings.max_characters} characters"
+    rule = f"a document may have at most {settings.max_characters} characters"
     readable = []
     for record in records:
         if record.size <= most_bytes:
@@ -159,7 +159,7 @@ def work(parser: "Parser", records: Sequence[Record], settings: Settings) -> Row
         else:
             items.append(item)
             owners.append(record)
-    # Words that are met for the first time are forgotten at the end: else spaCy's vocabulary would fill the memory.
+    # A memory zone forgets new words at the end; otherwise spaCy's vocabulary would fill the memory.
     pipeline = _pipeline(parser)
     with nullcontext() if pipeline is None else pipeline.memory_zone():
         outcomes = list(parser.pipe(items, batch_size=max(len(items), 1)))
@@ -174,12 +174,12 @@ def work(parser: "Parser", records: Sequence[Record], settings: Settings) -> Row
 
 
 def error_row(record: Record, id: str | None, kind: str, reason: str) -> Row:
-    """Why a document has no tree."""
+    """Make the row of a document without a tree."""
     return {"document": record.document, "id": id, "source": record.address, "kind": kind, "reason": reason}
 
 
 def _numbered(row: Mapping[str, Any], record: Record) -> Row:
-    """A row without a text of its own, since its document has that, and with the number of its document."""
+    """Return a row with the number of its document, and without text, which is in the document's row."""
     return {name: cell for name, cell in row.items() if name != "text"} | {"document": record.document}
 
 

@@ -1,8 +1,8 @@
-"""Worker processes: they parse batches, may die or hang, and are replaced; the document that did it is found.
+"""Worker processes, which parse batches. A process that crashes or hangs is replaced, and the document is identified.
 
-On Linux a template process loads the model once, and workers are forked from it: they share its memory, and a new one
-is there at once. On a GPU, which cannot be shared so, and on other systems every worker loads its own. Either is a
-program of its own (`python -m genrst.bulk.workers`), so that nothing of the process that starts it is copied.
+On Linux, a template process loads the model once, and workers are forked from it: they share its memory and start
+instantly. On a GPU, which cannot be shared in this way, and on other systems, every worker loads its own model. Both
+are separate programs (`python -m genrst.bulk.workers`), so that nothing of the parent process is copied.
 """
 
 import os
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from genrst.parser.parser import Parser
 
 ATTEMPTS = 3
-"""How often a process is started that dies before it has loaded the model."""
+"""How many times to start a process that dies before it has loaded the model."""
 PATIENCE = 10
-"""How many times the seconds that it may compute a worker may take by the clock: other programs may need the cores."""
+"""The limit on elapsed time, as a multiple of the CPU limit, because other programs may use the cores."""
 
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """What happened to a batch that was not finished."""
+    """Why a batch was not finished."""
 
     kind: str
     reason: str
@@ -46,24 +46,24 @@ class Process(Protocol):
 
     @property
     def link(self) -> Connection:
-        """To and from it."""
+        """The connection to the process."""
 
     def end(self) -> int:
-        """Kill it, unless it is dead; its exit status, negative for a signal."""
+        """Kill the process if it is alive; return its exit status, negative for a signal."""
 
 
-# In the process of a worker.
+# In the worker process.
 
 
 def serve(link: Connection, parser: "Parser", settings: Settings) -> None:
-    """Do what is asked for until nobody asks any more."""
+    """Parse batches until the connection is closed."""
     while True:
         try:
             records, seconds = link.recv()
         except EOFError:
             return
-        # Either signal ends the process, whatever it does: one counts what it computes, the other what the clock says,
-        # so that an orphan does not hang for ever.
+        # Both signals kill the process: one limits CPU time, the other elapsed time, so that an orphaned process does
+        # not hang forever.
         signal.setitimer(signal.ITIMER_PROF, seconds)
         signal.setitimer(signal.ITIMER_REAL, 2 * PATIENCE * seconds)
         answer = _attempt(parser, records, settings)
@@ -84,7 +84,7 @@ def _attempt(parser: "Parser", records: Sequence[Record], settings: Settings) ->
 
 
 def _fork_workers(link: Connection, parser: "Parser", settings: Settings) -> None:
-    """The loop of a template: it is asked for a worker on some core, or how a worker has ended."""
+    """Run the loop of a template: fork a worker on a given core, or report how a worker has ended."""
     alive = set[int]()
     while True:
         try:
@@ -118,7 +118,7 @@ def _pin(core: int | None) -> None:
 
 
 def main() -> None:
-    """Load the model, then serve or fork those who do."""
+    """Load the model, then serve batches or fork workers."""
     link = Connection(int(sys.argv[1]))
     settings, core, is_template = link.recv()
     _pin(core)
@@ -136,11 +136,11 @@ def main() -> None:
         serve(link, parser, settings)
 
 
-# In the process that watches over it.
+# In the parent process.
 
 
 class Program:
-    """A process that has loaded the model: a worker, or the template of workers."""
+    """A process that loads the model: a worker or a template."""
 
     def __init__(self, settings: Settings, core: int | None = None, is_template: bool = False) -> None:
         own, theirs = socket.socketpair()
@@ -154,7 +154,7 @@ class Program:
         self._task = settings, core, is_template
 
     def load(self) -> int | None:
-        """Let it load the model; the exit status of the process if it dies."""
+        """Let the process load the model; return its exit status if it dies, otherwise None."""
         try:
             self.link.send(self._task)
             problem = self.link.recv()
@@ -166,24 +166,24 @@ class Program:
         return None
 
     def end(self) -> int:
-        """Kill it, unless it is dead; its exit status."""
+        """Kill the process if it is alive; return its exit status."""
         self.link.close()
         self.process.kill()
         return self.process.wait()
 
 
 def start_program(settings: Settings, core: int | None = None, is_template: bool = False) -> Program:
-    """A process that has loaded the model. One that dies before, of whatever it may be, is replaced a few times."""
+    """Start a process and let it load the model; retry a few times if it dies before that."""
     for _ in range(ATTEMPTS):
         program = Program(settings, core, is_template)
         status = program.load()
         if status is None:
             return program
-    raise GenrstError(f"a worker must load the model, got ended with status {status}, {ATTEMPTS} times")
+    raise GenrstError(f"a worker died {ATTEMPTS} times while loading the model (exit status {status})")
 
 
 class Template:
-    """The template of the workers on a machine; threads may ask it for workers side by side."""
+    """The template process of the workers on a machine; threads may fork workers concurrently."""
 
     def __init__(self, settings: Settings) -> None:
         self.lock = threading.Lock()
@@ -192,7 +192,7 @@ class Template:
         self.is_closed = False
 
     def fork(self, core: int | None = None) -> "Forked":
-        """A new worker; a template that has died is replaced first."""
+        """Fork a new worker; a template that has died is replaced first."""
         with self.lock:
             for _ in range(ATTEMPTS):
                 with suppress(EOFError, OSError):
@@ -204,10 +204,10 @@ class Template:
                     break
                 self.program.end()
                 self.program = start_program(self._settings, is_template=True)
-        raise GenrstError("a worker must be started, got impossible")
+        raise GenrstError("a worker process could not be started")
 
     def close(self) -> None:
-        """End it, and with it all of its workers."""
+        """End the template and all of its workers."""
         with self.lock:
             self.is_closed = True
             self.program.link.close()
@@ -216,7 +216,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Forked:
-    """A worker that a template has forked."""
+    """A worker forked from a template."""
 
     link: Connection
     number: int
@@ -224,7 +224,7 @@ class Forked:
     lock: threading.Lock
 
     def end(self) -> int:
-        """Kill it, unless it is dead; its exit status, as its parent knows it."""
+        """Kill the process if it is alive; return its exit status as reported by the template."""
         self.link.close()
         with suppress(ProcessLookupError):
             os.kill(self.number, signal.SIGKILL)
@@ -236,7 +236,7 @@ class Forked:
 
 
 class Worker:
-    """Does units of work by a process that may die, and finds out which documents it dies of."""
+    """Runs units of work in a process that may die, and identifies the documents that crash it."""
 
     def __init__(self, start: "Start", timeout: float) -> None:
         self._start = start
@@ -244,7 +244,7 @@ class Worker:
         self._process: Process | None = None
 
     def do(self, unit: Unit) -> Rows:
-        """All rows of a unit; an error if an input is not what it was, or nothing can be parsed at all."""
+        """Return all rows of a unit; raise an error if an input has changed or nothing can be parsed at all."""
         rows = Rows()
         for batch in make_batches(unit.records):
             rows.add(self._do_batch(batch))
@@ -255,7 +255,7 @@ class Worker:
         found = self._try(batch, self._timeout)
         if isinstance(found, Rows):
             return found
-        # Each by itself; those that are alive are then parsed together, as they would be without the others.
+        # Parse each document alone, then the healthy ones together, as if the others were not in the batch.
         alone = [self._do_alone(record) for record in batch]
         healthy = [record for record, one in zip(batch, alone, strict=True) if isinstance(one, Rows)]
         rows = Rows()
@@ -269,13 +269,13 @@ class Worker:
 
     def _do_alone(self, record: Record) -> Rows | Death:
         found = self._try([record], self._timeout)
-        # A process may also die of something else, but hardly twice.
+        # A process can also die for other reasons, but hardly twice.
         is_crash = isinstance(found, Death) and found.kind == "crash"
         return self._try([record], self._timeout) if is_crash else found
 
     def _try(self, records: Sequence[Record], seconds: float) -> Rows | Death:
         process = self._process = self._process or self._start()
-        late = Death("time", f"a document must take at most {self._timeout:g} seconds, got longer")
+        late = Death("time", f"a document took longer than {self._timeout:g} seconds")
         try:
             process.link.send((records, seconds))
             if not process.link.poll(PATIENCE * seconds):
@@ -286,7 +286,7 @@ class Worker:
             status = self.close()
             if status == -signal.SIGPROF:
                 return late
-            return Death("crash", f"a document must leave the process alive, got ended with status {status}")
+            return Death("crash", f"a document crashed the process (exit status {status})")
         if kind == "input":
             raise InputError(result)
         if kind == "fatal":
@@ -295,16 +295,16 @@ class Worker:
         return rows
 
     def close(self) -> int | None:
-        """End the process."""
+        """End the process, and return its exit status if there was one."""
         process, self._process = self._process, None
         return None if process is None else process.end()
 
 
 class Start(Protocol):
-    """What starts the process of a worker."""
+    """A function that starts a worker process."""
 
     def __call__(self) -> Process:
-        """A new one, which has loaded the model."""
+        """Start a process and let it load the model."""
 
 
 def can_fork(settings: Settings) -> bool:

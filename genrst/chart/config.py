@@ -10,7 +10,7 @@ from genrst.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class ChartConfig:
-    """A chart over all trees (not the paper's)."""
+    """A chart over all trees (not in the paper)."""
 
     kind: Literal["chart"] = "chart"
     edu_size: int = 256
@@ -18,13 +18,13 @@ class ChartConfig:
     encoder: str = ""
     """A pretrained encoder: a name on Hugging Face, which may end with @ and a commit, or a folder."""
     encoder_window: int = 512
-    """The most word pieces that the encoder reads at once; fewer if it has fewer positions."""
+    """The maximum number of word pieces in a window of the encoder, limited by its number of positions."""
     encoder_overlap: float = 0.5
-    """The fraction of a window that is also in the one before it."""
+    """The fraction of a window that overlaps the previous one."""
     span_size: int = 512
     """Width of the vector of a span."""
     span_heads: int = 8
-    """Weighted means over the EDUs of a span, each over its own part of the vector."""
+    """Number of weighted means over the EDUs of a span, each over its own part of the vector."""
     split_size: int = 128
     """Width of the product of the left and the right span."""
     label_size: int = 256
@@ -36,9 +36,9 @@ class ChartConfig:
 
     def __post_init__(self) -> None:
         check_sizes(dataclasses.asdict(self), "model")
-        # There must be room for what stands around the text, and for some of it.
+        # A window must have room for special tokens and some text.
         check_ranges(self, "model", {"encoder_window": self.encoder_window >= 8})
         if not self.encoder:
             raise ConfigError("model.encoder: a chart needs a pretrained encoder, a name or a folder")
         if self.span_size % self.span_heads:
-            raise ConfigError(f"model.span_heads: must divide span_size, {self.span_size}, got {self.span_heads}")
+            raise ConfigError(f"model.span_heads: must divide span_size ({self.span_size}), got {self.span_heads}")

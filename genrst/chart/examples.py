@@ -1,6 +1,6 @@
-"""Documents as a chart reads them: word pieces, layout, and what a network learns from them. No PyTorch.
+"""The input and targets of a chart as arrays: word pieces, layout and trees. No PyTorch.
 
-There is no syntax and there are no words here: a chart needs nothing but the text, and finds its EDUs and sentences.
+A chart needs no syntax or tokens. Its input is the text, in which it finds EDUs and sentences itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,12 +20,12 @@ from genrst.trees.node import UNKNOWN, Certainty, Leaf, Tree, Unit, postorder
 
 FloatArray: TypeAlias = NDArray[np.float32]
 Borders: TypeAlias = Sequence[int]
-"""The places where the leaves of a chart begin and where the last one ends, in EDUs: 0, 1, …, n for a whole document.
-A leaf may be a block of several EDUs, a sentence say, that has a chart of its own."""
+"""The starts of the leaves of a chart, in EDUs, and the end of the last leaf: 0, 1, …, n for a whole document. A leaf
+can be a block of several EDUs, such as a sentence, that has its own chart."""
 
 
 class LabelledUnit(NamedTuple):
-    """The EDUs from `start` to before `stop`, split at `split`, and the number of the label."""
+    """A unit of the EDUs from `start` up to `stop` (exclusive), split at `split`, with the number of its label."""
 
     start: int
     split: int
@@ -35,14 +35,14 @@ class LabelledUnit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SoftTree:
-    """A distribution over the trees of a document, as teachers see it: all units that are not unlikely."""
+    """A distribution over the trees of a document from teacher models, as its probable units."""
 
     units: IntArray
-    """The start, split and stop of each. Shape: (units, 3)"""
+    """The start, split and stop of each unit. Shape: (units, 3)"""
     p: FloatArray
-    """The probability of each. Shape: (units)"""
+    """The probability of each unit. Shape: (units)"""
     labels: IntArray
-    """Its most probable labels. Shape: (units, labels)"""
+    """The most probable labels of each unit. Shape: (units, labels)"""
     label_p: FloatArray
     """Their probabilities, given the unit. Shape: (units, labels)"""
 
@@ -57,25 +57,24 @@ class ChartExample:
 
     id: str
     pieces: IntArray
-    """The word pieces of all EDUs, one after the other."""
+    """The word pieces of all EDUs, concatenated."""
     piece_lengths: IntArray
-    """How many pieces each EDU has."""
+    """The number of pieces of each EDU."""
     sentences: Sequence[int]
     """The number of each EDU's sentence."""
     paragraphs: Sequence[int]
     """The number of each EDU's paragraph."""
     kinds: Sequence[int]
-    """What each EDU begins, as `genrst.text.layout.Kind`."""
+    """The kind of boundary at the start of each EDU (`genrst.text.layout.Kind`)."""
     units: IntArray = field(default_factory=_no_units)
-    """The units of its tree, each after those inside it: start, split, stop and label (`Labels.number`).
+    """The units of its tree in postorder: start, split, stop and label (`Labels.number`).
 
     Shape: (units, 4)
     """
     soft: SoftTree | None = None
-    """In place of units: what other models think of its trees."""
+    """The distribution of teacher models, instead of units."""
     starts: FloatArray | None = None
-    """What other models think of its segments: the probabilities that an EDU, and that a sentence starts with each
-    piece. Shape: (pieces, 2)"""
+    """The teacher models' probabilities that an EDU, and that a sentence, starts with each piece. Shape: (pieces, 2)"""
 
     @property
     def n_edus(self) -> int:
@@ -83,7 +82,7 @@ class ChartExample:
         return len(self.piece_lengths)
 
     def as_columns(self) -> dict[str, NDArray[Any]]:
-        """All of it but the name, as arrays."""
+        """Return all fields except the id as arrays."""
         columns: dict[str, NDArray[Any]] = {
             name: np.asarray(getattr(self, name), dtype=np.int32)
             for name in ("pieces", "piece_lengths", "sentences", "paragraphs", "kinds", "units")
@@ -112,7 +111,7 @@ def _soft_tree(columns: Mapping[str, NDArray[Any]]) -> SoftTree | None:
     if "soft.p" not in columns:
         return None
     p = columns["soft.p"].astype(np.float32)
-    # A document of one EDU has no units; NumPy could not tell how many labels each has.
+    # A document of one EDU has no units, so the number of labels cannot be inferred by reshape.
     n_labels = max(columns["soft.labels"].size // max(len(p), 1), 1)
     units = columns["soft.units"].astype(np.int64).reshape(-1, 3)
     labels = columns["soft.labels"].astype(np.int64).reshape(-1, n_labels)
@@ -121,15 +120,15 @@ def _soft_tree(columns: Mapping[str, NDArray[Any]]) -> SoftTree | None:
 
 
 def make_example(document: Document, pieces: IntArray, lengths: IntArray) -> ChartExample:
-    """A document as numbers, given its word pieces and how many of them each EDU has."""
+    """Make the example of a document, given its word pieces and the number of them in each EDU."""
     places = document.sentence_of_edus(), document.paragraph_of_edus(), edu_kinds(document)
     return ChartExample(document.id, pieces, lengths, *places)
 
 
 def boundaries(kinds: Sequence[int]) -> IntArray:
-    """What each EDU of a document begins; the end of the document is one kind more. Shape: (EDUs + 1)"""
+    """Return the kind of boundary at each EDU's start; the end of the document is an extra kind. Shape: (EDUs + 1)"""
     first, *others = kinds
-    # A part of a document that stands alone begins a paragraph, as documents do.
+    # A part of a document that is parsed on its own starts a paragraph, as documents do.
     return np.array([first if first in (Kind.ITEM, Kind.HEADING) else int(Kind.PARAGRAPH), *others, len(Kind)])
 
 
@@ -137,7 +136,7 @@ def boundaries(kinds: Sequence[int]) -> IntArray:
 
 
 def units_of(tree: Tree, labels: Labels, id: str) -> IntArray:
-    """The units of a tree, made binary, each after those inside it. Shape: (units, 4)"""
+    """Return the units of the binarised tree in postorder. Shape: (units, 4)"""
     found = []
     for unit in postorder(binarise(tree)):
         if isinstance(unit, Unit):
@@ -149,10 +148,10 @@ def units_of(tree: Tree, labels: Labels, id: str) -> IntArray:
 
 
 def tree_of(units: Sequence[Sequence[int]], labels: Labels, certainties: Sequence[Certainty] = ()) -> Tree:
-    """The tree of some units, in any order, and what is said of them; without units, it is a single EDU."""
+    """Build the tree of units, given in any order, with their certainties; without units it is a single EDU."""
     named = [labels.name(label) for *_, label in units]
     built: dict[int, Tree] = {}
-    # From the last one that starts on, so that children are there before their parents.
+    # In descending order of start, so that children are built before their parents.
     order = sorted(range(len(units)), key=lambda number: (-units[number][0], units[number][2]))
     for number in order:
         start, split, *_ = units[number]

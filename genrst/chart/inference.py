@@ -1,15 +1,15 @@
 """Exact inference over all binary trees of a document: sums, marginals, best trees, samples and entropies.
 
-Not here: where scores come from, and what labels mean. Everything is a function of arrays; what training needs, with
-gradients, is in `genrst.chart.learning.crf`.
+All functions work on arrays of scores and know nothing of networks or labels. The versions with gradients, for
+training, are in `genrst.chart.learning.crf`.
 
 A document of n EDUs has the units (i, k, j), 0 <= i < k < j <= n: the span [i, j) split at k. A tree is a set of
 n − 1 of them, and its probability is exp(sum of their scores) / Z. Labels are independent given the tree.
 
-Scores have the shape (B, N, N, N) with N = n + 1 and are indexed [b, k, i, j]; whatever stands where i < k < j does
-not hold, or beyond the size of a document, is never used. −inf forbids a unit. The tables of spans are (B, N, N),
-indexed [b, i, j]. All units of one width, and the children of all spans of one width, are strided views of these
-arrays, so each recursion is one loop over widths that copies nothing.
+Scores have the shape (B, N, N, N) with N = n + 1 and are indexed [b, k, i, j]. Entries where i < k < j does not hold,
+or beyond the size of a document, are never used. −inf forbids a unit. The tables of spans are (B, N, N), indexed
+[b, i, j]. All units of one width, and the children of all spans of one width, are strided views of these arrays, so
+each recursion is a loop over widths that copies nothing.
 """
 
 import math
@@ -23,48 +23,48 @@ from genrst.errors import UsageError
 
 Array: TypeAlias = NDArray[np.floating[Any]]
 Split: TypeAlias = tuple[int, int, int]
-"""A unit by its start, split and stop."""
+"""A unit, as start, split and stop."""
 
 
 def _view(array: NDArray[Any], first: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[Any]:
-    """A view of a contiguous array from some element on; strides are in elements."""
+    """Return a view of a contiguous array from element `first`; strides are in elements."""
     size = array.itemsize
     return np.ndarray(shape, array.dtype, array.data, first * size, tuple(stride * size for stride in strides))
 
 
 def units_of_width(scores: NDArray[Any], width: int) -> NDArray[Any]:
-    """A view of all units of a width. Shape: (B, N - width, width - 1), by start and by split."""
+    """Return a view of all units of a width, by start and split. Shape: (B, N - width, width - 1)"""
     batch, n, _, _ = scores.shape
     return _view(scores, n * n + width, (batch, n - width, width - 1), (n**3, n * n + n + 1, n * n))
 
 
 def _left(table: NDArray[Any], width: int) -> NDArray[Any]:
-    """A view of the left children of these units. Shape: (B, N - width, width - 1)."""
+    """Return a view of the left children of these units. Shape: (B, N - width, width - 1)"""
     batch, n, _ = table.shape
     return _view(table, 1, (batch, n - width, width - 1), (n * n, n + 1, 1))
 
 
 def _right(table: NDArray[Any], width: int) -> NDArray[Any]:
-    """A view of the right children of these units. Shape: (B, N - width, width - 1)."""
+    """Return a view of the right children of these units. Shape: (B, N - width, width - 1)"""
     batch, n, _ = table.shape
     return _view(table, n + width, (batch, n - width, width - 1), (n * n, n + 1, n))
 
 
 def _spans(table: NDArray[Any], width: int) -> NDArray[Any]:
-    """A view of all spans of a width. Shape: (B, N - width), by start."""
+    """Return a view of all spans of a width, by start. Shape: (B, N - width)"""
     batch, n, _ = table.shape
     return _view(table, width, (batch, n - width), (n * n, n + 1))
 
 
 def _alternatives(scores: Array, table: Array, width: int) -> Array:
-    """The weight of all trees of each span by their first split. Shape: (B, N - width, width - 1)."""
+    """Return the weight of all trees of each span, by their first split. Shape: (B, N - width, width - 1)"""
     found: Array = _left(table, width) + _right(table, width)
     found += units_of_width(scores, width)
     return found
 
 
 def _leaves(like: Array, dtype: type[np.floating[Any]] | None = None) -> Array:
-    """A table in which single EDUs weigh 0 and nothing else is known yet. Shape: (B, N, N)."""
+    """Return a table with 0 for single EDUs and −inf elsewhere. Shape: (B, N, N)"""
     batch, n = like.shape[0], like.shape[-1]
     table = np.full((batch, n, n), -math.inf, dtype=dtype or like.dtype)
     _spans(table, 1)[...] = 0.0
@@ -72,27 +72,27 @@ def _leaves(like: Array, dtype: type[np.floating[Any]] | None = None) -> Array:
 
 
 def check_sizes(table: NDArray[Any], sizes: Sequence[int]) -> None:
-    """Raise an error unless there is a size for each document, and a table has room for it."""
+    """Raise an error unless there is a size for each document that fits the table."""
     most = table.shape[-1] - 1
     if len(sizes) != len(table) or not all(1 <= size <= most for size in sizes):
         raise UsageError(f"sizes must be {len(table)} numbers from 1 to {most}, got {list(sizes)}")
 
 
 def _roots(table: NDArray[Any], sizes: Sequence[int]) -> NDArray[Any]:
-    """The entries of whole documents. Shape: (B,)."""
+    """Return the entries of whole documents. Shape: (B,)"""
     found: NDArray[Any] = table[np.arange(len(table)), 0, sizes]
     return found
 
 
 def _check_some_tree(best: Array) -> None:
-    """Raise if a document has no tree. Shape: (B,), the weight of its best tree or of all of them."""
+    """Raise an error if a document has no tree, given the weight of its best tree or of all trees. Shape: (B,)"""
     impossible = np.flatnonzero(best == -math.inf)
     if len(impossible):
-        raise UsageError(f"scores must leave every document a tree, got no tree is left for {impossible.tolist()}")
+        raise UsageError(f"the scores forbid all trees of the documents {impossible.tolist()}")
 
 
 def log_sum_exp(values: Array) -> Array:
-    """log Σ exp over the last dimension; −inf if there is nothing to sum. Shape: (…, n) → (…)"""
+    """Return log Σ exp over the last dimension; −inf if there is nothing to sum. Shape: (…, n) → (…)"""
     largest = values.max(axis=-1, keepdims=True)
     base = np.where(np.isfinite(largest), largest, 0)
     with np.errstate(divide="ignore"):
@@ -101,9 +101,9 @@ def log_sum_exp(values: Array) -> Array:
 
 
 def log_softmax(values: Array) -> Array:
-    """Over the last dimension; −inf where everything is. Shape: (…, n) → the same"""
+    """Return the log-softmax over the last dimension; −inf where all values are −inf. Shape: (…, n) → (…, n)"""
     largest = values.max(axis=-1, keepdims=True)
-    # The largest becomes 0 first: a difference of large numbers would have lost its last digits.
+    # Subtract the maximum first, because a difference of large numbers loses precision.
     centred: Array = values - np.where(np.isfinite(largest), largest, 0)
     total = log_sum_exp(centred)[..., None]
     centred -= np.where(np.isfinite(total), total, 0)
@@ -111,11 +111,11 @@ def log_softmax(values: Array) -> Array:
 
 
 def inside(scores: Array, sizes: Sequence[int]) -> tuple[Array, Array]:
-    """The logarithm of the summed weight of all trees of each span, and log Z.
+    """Return the inside scores (log of the summed weight of all trees) of all spans, and log Z.
 
     Shape:
         scores: (B, N, N, N)
-        table: (B, N, N); 0 for single EDUs, −inf for what is no span or has no tree
+        table: (B, N, N); 0 for single EDUs, −inf for non-spans and spans without a tree
         log Z: (B,)
     """
     check_sizes(scores, sizes)
@@ -129,10 +129,10 @@ def inside(scores: Array, sizes: Sequence[int]) -> tuple[Array, Array]:
 
 
 def marginals(scores: Array, sizes: Sequence[int]) -> tuple[Array, Array]:
-    """The probability of each unit, and log Z. The probability of a span is the sum over its splits, `.sum(1)`.
+    """Return the probability of each unit, and log Z. The probability of a span is the sum over its splits, `.sum(1)`.
 
-    From wide spans to narrow ones, each shares out its probability over its splits by a softmax, and both of its
-    children get what the split gets. So nothing is lost to rounding in sums over whole trees.
+    From wide to narrow spans, each span distributes its probability over its splits by a softmax, and both children
+    receive the share of the split. This avoids rounding errors in sums over whole trees.
 
     Shape:
         scores, units: (B, N, N, N)
@@ -147,7 +147,7 @@ def marginals(scores: Array, sizes: Sequence[int]) -> tuple[Array, Array]:
         is_possible = (total > -math.inf)[..., None]
         split_logp = _alternatives(scores, table, width) - np.where(is_possible, total[..., None], 0)
         split_p = np.where(is_possible, np.exp(split_logp), 0)
-        # They sum to one but for the rounding of the table, whose numbers may be large.
+        # They sum to one except for rounding errors in the table, whose numbers may be large.
         split_p *= (_spans(spans, width) / np.where(is_possible, split_p.sum(axis=-1, keepdims=True), 1)[..., 0])[
             ..., None
         ]
@@ -158,7 +158,7 @@ def marginals(scores: Array, sizes: Sequence[int]) -> tuple[Array, Array]:
 
 
 def splits_of(scores: Array, sizes: Sequence[int], first: int, last: int) -> tuple[Array, float]:
-    """The log-probabilities of the splits of a span of the first document, and of the span itself.
+    """Return the log-probabilities of the splits of a span of the first document, and of the span itself.
 
     Shape: (B, N, N, N) → (splits)
     """
@@ -166,7 +166,7 @@ def splits_of(scores: Array, sizes: Sequence[int], first: int, last: int) -> tup
     weights = (
         scores[0, first + 1 : last, first, last] + table[0, first, first + 1 : last] + table[0, first + 1 : last, last]
     )
-    # What is outside the span weighs as much as all trees in which the span is one leaf.
+    # The outside weight of the span is the weight of all trees in which the span is one leaf.
     cut = np.array([border for border in range(sizes[0] + 1) if not first < border < last])
     around, _ = inside(np.ascontiguousarray(scores[:1, cut][:, :, cut][:, :, :, cut]), [len(cut) - 1])
     span_logp = float(around[0, 0, len(cut) - 1] + table[0, first, last] - log_z[0])
@@ -174,7 +174,7 @@ def splits_of(scores: Array, sizes: Sequence[int], first: int, last: int) -> tup
 
 
 def entropy(scores: Array, unit_p: Array, log_z: Array) -> Array:
-    """The entropy of each document's trees in nats, without labels.
+    """Return the entropy of each document's unlabelled trees, in nats.
 
     Shape:
         scores, unit_p: (B, N, N, N), the latter from `marginals`
@@ -185,13 +185,13 @@ def entropy(scores: Array, unit_p: Array, log_z: Array) -> Array:
 
 
 def entropy_of(p: Array) -> Array:
-    """Of distributions. Shape: (…, n) → (…)"""
+    """Return the entropy of distributions. Shape: (…, n) → (…)"""
     found: Array = -(p * np.log(np.where(p > 0, p, 1))).sum(axis=-1)
     return found
 
 
 def _viterbi(table: Array, widest: int, score: Callable[[int], Array]) -> NDArray[np.int64]:
-    """Fill a table with the scores of best trees. Gives their splits; the first of equally good ones.
+    """Fill a table with the scores of the best trees, and return their splits; ties go to the first split.
 
     `score` gives the scores of the units of a width. Shape: (B, N - width, width - 1) or (B, N - width, 1).
     """
@@ -205,14 +205,14 @@ def _viterbi(table: Array, widest: int, score: Callable[[int], Array]) -> NDArra
 
 
 def best_scores(like: Array, size: int, score: Callable[[int], Array]) -> Array:
-    """The scores of the best trees of all spans in double precision; `score` as in `_viterbi`. Shape: (B, N, N)"""
+    """Return the scores of the best trees of all spans, in float64; `score` as in `_viterbi`. Shape: (B, N, N)"""
     table = _leaves(like, np.float64)
     _viterbi(table, size, score)
     return table
 
 
 def _follow(splits: NDArray[np.integer[Any]], size: int) -> list[Split]:
-    """The tree that a table of splits describes, the root first."""
+    """Return the tree that a table of splits describes, in preorder."""
     units: list[Split] = []
     pending = [(0, size)]
     while pending:
@@ -227,10 +227,10 @@ def _follow(splits: NDArray[np.integer[Any]], size: int) -> list[Split]:
 def mbr_tree(
     span_gains: Array, sizes: Sequence[int], may_be_unit: NDArray[np.bool_] | None = None
 ) -> list[list[Split]]:
-    """The tree of each document whose spans have the greatest sum of gains: its units in preorder.
+    """Return the tree of each document whose spans have the greatest sum of gains, as units in preorder.
 
-    With the probabilities of spans as gains this is the tree of the greatest expected number of right spans. Gains of
-    single EDUs do not matter, since every tree has them.
+    With the probabilities of spans as gains, this is the tree with the highest expected number of correct spans. The
+    gains of single EDUs do not matter, because every tree has them.
 
     Shape:
         span_gains: (B, N, N)
@@ -248,7 +248,7 @@ def mbr_tree(
 def sample(
     scores: Array, sizes: Sequence[int], n_samples: int, generator: "np.random.Generator"
 ) -> list[list[list[Split]]]:
-    """Trees drawn from the distribution itself: for each document `n_samples` trees, their units in preorder.
+    """Sample `n_samples` trees of each document from the exact distribution, as units in preorder.
 
     Shape:
         scores: (B, N, N, N)
@@ -262,7 +262,7 @@ def sample(
 
 
 def _draw(scores: Array, table: Array, size: int, generator: "np.random.Generator") -> list[Split]:
-    """A tree, drawn from the root down."""
+    """Sample a tree from the root down."""
     units: list[Split] = []
     pending = [(0, size)]
     while pending:

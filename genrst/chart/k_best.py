@@ -1,6 +1,6 @@
-"""The k best trees of a chart, and of several charts that make up a document.
+"""The k best trees of a chart, or of the charts of a document.
 
-A search from the top that knows from the chart what the rest of a tree will cost (A* with an exact heuristic).
+This is a top-down A* search with an exact heuristic: the chart gives the cost of completing a partial tree.
 """
 
 import heapq
@@ -18,7 +18,7 @@ from genrst.trees.constraints import Span
 
 
 class ScoredTree(NamedTuple):
-    """A tree with its score (without 1/Z): units in preorder, and their labels, all 0 if there is only one."""
+    """A tree with its unnormalised score: units in preorder, and their labels, all 0 if there is only one."""
 
     score: float
     units: list[Split]
@@ -27,25 +27,25 @@ class ScoredTree(NamedTuple):
 
 _Units: TypeAlias = "tuple[tuple[Split, int], _Units] | None"
 _Spans: TypeAlias = "tuple[Span, _Spans] | None"
-_Alternative: TypeAlias = tuple[float, Split, int]  # what it costs more than the best one; the unit; its label
+_Alternative: TypeAlias = tuple[float, Split, int]  # the extra cost over the best one; the unit; its label
 
 
 class _Partial(NamedTuple):
-    """A tree built from the top: units linked to those before, and the spans still to split, linked likewise."""
+    """A partial tree: linked lists of its units and of the spans that are still to be split."""
 
     cost: float
     units: _Units
     spans: _Spans
 
     def take(self, alternative: _Alternative, spans: _Spans) -> "_Partial":
-        """Split the next span; `spans` are the others."""
+        """Split the next span; `spans` are the remaining ones."""
         gap, (i, k, j), label = alternative
         for span in ((k, j), (i, k)):
             spans = (span, spans) if span[1] - span[0] > 1 else spans
         return _Partial(self.cost + gap, (((i, k, j), label), self.units), spans)
 
     def read(self) -> tuple[list[Split], list[int]]:
-        """The units in preorder, and their labels."""
+        """Return the units in preorder, and their labels."""
         linked, pairs = self.units, list[tuple[Split, int]]()
         while linked:
             pair, linked = linked
@@ -54,10 +54,10 @@ class _Partial(NamedTuple):
 
 
 class Ranking:
-    """The ways to split and label each span of one chart, the best first: what k best trees are read from."""
+    """The ranked ways to split and label each span of one chart."""
 
     def __init__(self, scores: Array, size: int, best_label: Array, label_logp: Callable[[Span], Array]) -> None:
-        """`best_label` has the log-probability of each unit's best label, `label_logp` all those of a span's units.
+        """`best_label` has the log-probability of each unit's best label, `label_logp` those of all labels of a span.
 
         Shape:
             scores, best_label: (N, N, N)
@@ -67,10 +67,10 @@ class Ranking:
         unit_scores = self._scores[None].astype(np.float64) + best_label
         self._best = best_scores(unit_scores, size, lambda width: units_of_width(unit_scores, width))[0]
         self.score = float(self._best[0, size])
-        """Of the best tree; −inf if there is no tree."""
+        """The score of the best tree; −inf if there is no tree."""
 
     def __call__(self, span: Span, k: int) -> list[_Alternative]:
-        """The k best ways to split and label a span."""
+        """Return the k best ways to split and label a span."""
         i, j = span
         below = self._best[i, i + 1 : j] + self._best[i + 1 : j, j]
         weights = (below + self._scores[i + 1 : j, i, j])[:, None] + self._label_logp(span)
@@ -83,17 +83,17 @@ class Ranking:
 
 
 def cheapest_trees(n_leaves: int, ranked: Callable[[Span], list[_Alternative]]) -> Iterator[ScoredTree]:
-    """All labelled trees, the best first, given the ways to split each span; scores are relative to the best tree's."""
+    """Yield all labelled trees, best first, given the ranked splits of each span; the best tree has the score 0."""
     root = _Partial(0.0, None, ((0, n_leaves), None) if n_leaves > 1 else None)
     for tree in _cheapest(root, cache(ranked)):
         yield ScoredTree(-tree.cost, *tree.read())
 
 
 def _cheapest(root: _Partial, ranked: Callable[[Span], list[_Alternative]]) -> Iterator[_Partial]:
-    """All trees, the best first: each split costs what it is worse than the best one, and the cheapest goes on.
+    """Yield all trees, best first. The cost of a split is its distance from the best split of the span.
 
-    No more is expanded than the trees that come out, since the best way to go on costs nothing. Among equals the
-    youngest goes on, or all prefixes of equal trees would be expanded before one of them is whole.
+    Only the trees that are output are expanded, because the best completion costs nothing. Ties go to the newest
+    partial tree; otherwise all prefixes of tied trees would be expanded before one is complete.
     """
     serial = count(0, -1)
     agenda = [(root.cost, next(serial), root, 0)]

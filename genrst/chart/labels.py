@@ -1,4 +1,4 @@
-"""The labels of units: relation and nuclearity are one decision, and a class of relations is the sum of its members."""
+"""The labels of units, each a relation with a nuclearity; the probability of a class is the sum of its members."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,23 +17,23 @@ IntArray: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels that a chart tells apart, as finely as its corpus names relations, and the classes of these.
+    """The labels of a chart, with the fine relations of its corpus, and their classes.
 
-    Only pairs of relation and nuclearity that a corpus has are labels, so nothing else can be chosen. Labels of the
-    same nuclearity whose relations belong to one class are a group: its probability is the sum of theirs.
+    Only pairs of relation and nuclearity that occur in the corpus are labels. Labels with the same nuclearity and the
+    same class of relations form a group, whose probability is the sum of theirs.
     """
 
     pairs: tuple[Label, ...]
     """The relation and the nuclearity of each label."""
     classes: tuple[tuple[str, str], ...] = ()
-    """The class of each relation that belongs to one; any other relation is its own."""
+    """The class of each relation that belongs to one; any other relation is its own class."""
 
     def __len__(self) -> int:
         return len(self.pairs)
 
     @cached_property
     def class_of(self) -> Mapping[str, str]:
-        """The class of each relation, and that of each class: itself."""
+        """The class of each relation; each class maps to itself."""
         return {relation: relation for relation, _ in self.groups} | dict(self.classes)
 
     @cached_property
@@ -44,7 +44,7 @@ class Labels:
 
     @cached_property
     def fine(self) -> tuple[str, ...]:
-        """The relations that belong to a class of another name."""
+        """The relations that belong to a class with another name."""
         return tuple(sorted({relation for relation, of in self.classes if relation != of}))
 
     @cached_property
@@ -56,16 +56,16 @@ class Labels:
 
     @cached_property
     def fine_of_labels(self) -> IntArray:
-        """The number of each label's relation among the fine ones; −1 if it is none. Shape: (labels)"""
+        """The number of each label's relation among the fine ones; −1 if it is not fine. Shape: (labels)"""
         numbers = {relation: number for number, relation in enumerate(self.fine)}
         return np.array([numbers.get(relation, -1) for relation, _ in self.pairs], dtype=np.int64)
 
     def coarse(self) -> "Labels":
-        """The groups as labels."""
+        """Return the groups as labels."""
         return Labels(self.groups)
 
     def number(self, label: Label) -> int | None:
-        """The number of a label; groups are numbered after all labels. None if it is neither."""
+        """Return the number of a label or, after all labels, of a group; None if it is neither."""
         relation, nuclearity = label
         group = self.class_of.get(relation, relation), nuclearity
         if label in self.pairs:
@@ -77,7 +77,7 @@ class Labels:
         return (*self.pairs, *self.groups)[number]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return the labels as plain data for JSON."""
         classes = {"classes": dict(self.classes)} if self.classes else {}
         return {"labels": [list(pair) for pair in self.pairs], **classes}
 
@@ -105,7 +105,7 @@ def _pair(data: object) -> tuple[str, str]:
 
 
 def label_logp(labels: Labels, logits: NDArray[np.float32], temperature: float = 1.0) -> NDArray[np.float32]:
-    """The log-probabilities of labels: that of the group, and that of the relation within the group.
+    """Return the log-probabilities of labels: the group's, plus the relation's within the group.
 
     Shape: (units, groups + fine relations) → (units, labels)
     """

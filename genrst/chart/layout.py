@@ -1,6 +1,6 @@
-"""What lies between the EDUs of some charts: which boundaries, which spans, and which EDUs these have. No PyTorch.
+"""The layout of charts: the boundaries between their EDUs, their spans, and the EDUs of these. No PyTorch.
 
-What becomes of it is the matter of a scorer (`genrst.chart.scorer`), and of the network that it was trained as.
+It is used by scorers (`genrst.chart.scorer`) and by the network in training.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from genrst.text.layout import SIZES
 
 @dataclass(frozen=True)
 class ChartLayout:
-    """Some charts, and what lies between the EDUs of their documents. N is one more than the leaves of the largest."""
+    """The layout of several charts. N is the number of leaves of the largest chart, plus one."""
 
     sizes: tuple[int, ...]
     """The number of leaves of each chart."""
@@ -27,10 +27,10 @@ class ChartLayout:
     inside: IntArray
     """The strongest boundary inside each span. Shape: (charts, N, N)"""
     edus: IntArray
-    """The numbers, among the EDUs of all documents, of those in these charts, chart by chart. Shape: (own EDUs)"""
+    """The EDUs in these charts, chart by chart, as numbers among the EDUs of all documents. Shape: (own EDUs)"""
     spans: IntArray
-    """All spans: their chart, their first and last border there, and their EDUs from and to, as numbers among those
-    of these charts. Shape: (5, spans)"""
+    """All spans: the chart, the first and last border in it, and the first and last EDU (exclusive), as numbers among
+    the EDUs in these charts. Shape: (5, spans)"""
 
     @property
     def n_borders(self) -> int:
@@ -39,28 +39,28 @@ class ChartLayout:
 
     @cached_property
     def places(self) -> IntArray:
-        """The place of each span in a table of (charts, N, N), taken as a list. Shape: (spans)"""
+        """The index of each span in a flattened table of (charts, N, N). Shape: (spans)"""
         chart, start, stop = self.spans[:3]
         places: IntArray = (chart * self.n_borders + start) * self.n_borders + stop
         return places
 
     @cached_property
     def numbers(self) -> IntArray:
-        """The number of each span; 0 where there is none. Shape: (charts, N, N)"""
+        """The number of each span; 0 where there is no span. Shape: (charts, N, N)"""
         table = np.zeros(self.inside.shape, dtype=np.int64)
         table.reshape(-1)[self.places] = np.arange(len(self.places))
         return table
 
     @cached_property
     def span_kinds(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """The class of size of each span, and the boundaries inside it, at its start and at its stop."""
+        """The size class of each span, and the boundaries inside it, at its start and at its stop."""
         chart, start, stop, first, after = self.spans
         sizes = np.searchsorted(SIZES, after - first, side="right")
         return sizes, self.inside[chart, start, stop], self.before[chart, start], self.before[chart, stop]
 
     @cached_property
     def is_stronger(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Whether the boundary at a split is stronger than all inside the left span, and inside the right span.
+        """Whether the boundary at a split is stronger than all boundaries inside the left and inside the right span.
 
         Shape: (charts, split, start), (charts, split, stop)
         """
@@ -68,7 +68,7 @@ class ChartLayout:
         return at > self.inside.transpose(0, 2, 1), at > self.inside
 
     def kinds_of_units(self, units: IntArray) -> IntArray:
-        """The kind of boundary at the split of units, with what `is_stronger` says, as one number.
+        """Return the kind of boundary at the split of units, combined with `is_stronger` into one number.
 
         Shape: (units, 4), as chart, split, start and stop → (units)
         """
@@ -79,7 +79,7 @@ class ChartLayout:
 
 
 def make_layout(kinds: Sequence[IntArray], charts: Sequence[tuple[int, Borders]]) -> ChartLayout:
-    """The layout of charts, each with the number of its document, given what EDUs begin (`boundaries`)."""
+    """Make the layout of charts, each with the number of its document, given the boundaries of EDUs (`boundaries`)."""
     sizes = tuple(len(borders) - 1 for _, borders in charts)
     before = np.full((len(sizes), max(sizes) + 1), max(found[-1] for found in kinds))
     blocks = np.zeros_like(before)
@@ -98,19 +98,19 @@ def make_layout(kinds: Sequence[IntArray], charts: Sequence[tuple[int, Borders]]
 
 
 def _strongest_inside(kinds: IntArray, borders: IntArray) -> IntArray:
-    """The strongest boundary inside each block of EDUs from one border to the next; 0 in a single EDU."""
+    """Return the strongest boundary inside each block of EDUs between two borders; 0 in a single EDU."""
     inner, starts = kinds[borders[0] : borders[-1]].copy(), borders[:-1] - borders[0]
     inner[starts] = 0
     return np.maximum.reduceat(inner, starts)
 
 
 def _inside(before: IntArray, blocks: IntArray) -> IntArray:
-    """The strongest boundary inside each span: at its inner borders, or inside its blocks.
+    """Return the strongest boundary inside each span: at its inner borders, or inside its blocks.
 
     Shape: (charts, N) twice → (charts, N, N)
     """
     n = before.shape[1]
-    # Along row i a running maximum: of the block at i, then of each border after i with the block behind it.
+    # A running maximum along row i: the block at i, then each border after i with the block that follows it.
     steps = np.where(np.eye(n, dtype=bool), blocks[:, None, :], np.maximum(before, blocks)[:, None, :])
     running = np.maximum.accumulate(np.where(np.triu(np.ones((n, n), dtype=bool)), steps, 0), axis=2)
     return np.concatenate([np.zeros_like(running[:, :, :1]), running[:, :, :-1]], axis=2)

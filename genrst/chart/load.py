@@ -1,4 +1,4 @@
-"""From the folder of a chart to a scorer: in ONNX Runtime on a CPU, in PyTorch on a GPU or for other encoders."""
+"""Loading a chart as a scorer: with ONNX Runtime on a CPU, with PyTorch on a GPU or for other encoders."""
 
 import contextlib
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ EncoderPrecision = Literal["auto", "int8", "float32", "bfloat16"]
 def load_scorer(
     folder: Path, device: str = "cpu", precision: EncoderPrecision = "auto", overlap: float | None = None
 ) -> Scorer:
-    """Read a chart, ready for parsing; with other overlaps of windows than in training, if given."""
+    """Load a chart for parsing; `overlap` overrides the overlap of windows used in training."""
     config, labels = read_network(folder, ChartConfig, Labels.from_dict)
     if overlap is not None:
         config = replace(config, encoder_overlap=overlap)
@@ -72,7 +72,7 @@ def _onnx_scorer(
     if shape.size <= sum(map(len, around)):
         rule = f"{folder}: a window of the encoder must have room for text"
         raise ConfigError(f"{rule}, got {shape.size} word pieces")
-    # A strange encoder fails here, and not with the first text.
+    # An unusable encoder fails here rather than on the first text.
     with one_line(f"{folder / ENCODER}: the encoder cannot be used"):
         encoder(np.array([*tokenizer.prefix, 0, *tokenizer.suffix]))
     return OnnxScorer(config, labels, tokenizer, encoder, weights, shape)
@@ -80,7 +80,7 @@ def _onnx_scorer(
 
 @contextlib.contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Name the file in errors of what is in it."""
+    """Name the file in errors about its content."""
     try:
         yield
     except ConfigError as error:
@@ -95,7 +95,7 @@ def _torch_scorer(folder: Path, config: ChartConfig, device: str, precision: Enc
     from genrst.encoder.model import load_model
 
     if device == "mps":
-        raise ConfigError("the device of a chart must be cpu or cuda, got mps, which has no double precision")
+        raise ConfigError("the device of a chart must be cpu or cuda, got mps, which lacks double precision")
     dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
     model = load_model(folder, ChartConfig, Labels, make_network, device, dtype, config.encoder_overlap)
     assert model.tokenizer is not None
@@ -103,7 +103,7 @@ def _torch_scorer(folder: Path, config: ChartConfig, device: str, precision: Enc
 
 
 def _shapes(config: ChartConfig, labels: Labels, state_size: int) -> dict[str, tuple[int, ...]]:
-    """The shapes of all weights but those of the encoder."""
+    """Return the shapes of all weights except the encoder's."""
     edu, span, split, label = 2 * config.edu_size, config.span_size, config.split_size, config.label_size
     segment, n_kinds, heads = config.segment_size, len(Kind), config.span_heads
     linear = {

@@ -1,8 +1,8 @@
 """The distribution over the trees of a document: probabilities of spans and labels, and the trees that follow.
 
-`infer` asks a scorer, or several whose probabilities are averaged, about the charts of a document, some at a time
-(`genrst.chart.scoring`). The minimum Bayes risk tree and the probabilities of spans are computed at once; k-best trees,
-samples and the like score the charts again.
+`infer` scores the charts of a document in batches, with one scorer or with several whose probabilities are averaged
+(`genrst.chart.scoring`). The minimum Bayes risk tree and the probabilities of spans are computed immediately; k-best
+trees and samples score the charts again.
 """
 
 import math
@@ -28,14 +28,14 @@ from genrst.errors import ConstraintError, UsageError
 from genrst.trees.constraints import ResolvedConstraints, Span, none_left
 
 LEAST = 1e-6
-"""Units less likely than this get no labels: their share in the probability of a label is not worth the time."""
+"""Units less probable than this are not labelled, because their share in the probability of a label is negligible."""
 SPAN_WEIGHT, FINE_WEIGHT = 0.3, 0.5
-"""What a right span gains in the minimum Bayes risk tree. Its right label gains 1, of which this share is for the
-relation within the class."""
+"""The gain of a correct span in the minimum Bayes risk tree, and the share of the relation within its class in the
+gain of a correct label, which is 1."""
 MOST_LABELLED = 1 << 13
-"""How many units get labels at once."""
+"""How many units are labelled at once."""
 LONG = 2_000
-"""Texts with more EDUs give memory back as they are parsed; shorter ones do not need to, and save the time."""
+"""For texts with more EDUs, memory is released during parsing; for shorter ones this would only cost time."""
 
 
 class LabelledTree(NamedTuple):
@@ -46,7 +46,7 @@ class LabelledTree(NamedTuple):
 
 
 def infer(context: ScoringContext) -> "Posterior":
-    """The posterior of a document."""
+    """Compute the posterior of a document."""
     charts = context.charts()
     tables: dict[Span, Tables] = {}
     for group in _groups(charts):
@@ -56,7 +56,7 @@ def infer(context: ScoringContext) -> "Posterior":
 
 
 def _groups(charts: Sequence[Borders]) -> Iterator[list[Borders]]:
-    """Charts, as many as can be scored at once; if a document is long, memory is given back in between."""
+    """Yield groups of charts that can be scored at once; for a long document, memory is released in between."""
     is_long = any(borders[-1] > LONG for borders in charts)
     for group in group_charts(charts):
         checkpoint()
@@ -66,22 +66,22 @@ def _groups(charts: Sequence[Borders]) -> Iterator[list[Borders]]:
 
 
 class Tables(NamedTuple):
-    """What is known of the spans of a chart, by their first and last border."""
+    """The results for the spans of a chart, indexed by their first and last border."""
 
     span_p: FloatArray
     """The probability of each span. Shape: (N, N)"""
     label: IntArray
-    """Its best label. Shape: (N, N)"""
+    """The best label of each span. Shape: (N, N)"""
     label_p: FloatArray
     """The probability of that label, given the span. Shape: (N, N)"""
     units: list[Split]
     """The minimum Bayes risk tree."""
     log_z: float
-    """Of the only scorer; the mean if there are several."""
+    """log Z of the only scorer, or the mean of several."""
     entropy: float
-    """Likewise, of labelled trees."""
+    """The entropy of labelled trees, or the mean of several scorers."""
     logp: float
-    """Of the minimum Bayes risk tree; not a number if there are several scorers."""
+    """The log-probability of the minimum Bayes risk tree; NaN if there are several scorers."""
 
 
 def _make_tables(context: ScoringContext, charts: Sequence[Borders]) -> list[Tables]:
@@ -115,7 +115,7 @@ def _make_tables(context: ScoringContext, charts: Sequence[Borders]) -> list[Tab
 
 
 def _label_gains(label_p: FloatArray, labels: Labels) -> FloatArray:
-    """What each label of a span is expected to gain. Shape: (…, labels) → the same"""
+    """Return the expected gain of each label of a span. Shape: (…, labels) → (…, labels)"""
     is_member = labels.group_of_labels[:, None] == np.arange(len(labels.groups))
     group_p = label_p @ is_member.astype(label_p.dtype)
     gains: FloatArray = FINE_WEIGHT * label_p + (1 - FINE_WEIGHT) * group_p[..., labels.group_of_labels]
@@ -123,12 +123,12 @@ def _label_gains(label_p: FloatArray, labels: Labels) -> FloatArray:
 
 
 class Probabilities(NamedTuple):
-    """What a scorer, or the mean of several, says about some charts."""
+    """The probabilities of a scorer, or the mean of several, for some charts."""
 
     span_p: FloatArray
     """Shape: (charts, N, N)"""
     label_p: FloatArray
-    """Of a span and its label together. Shape: (charts, N, N, labels)"""
+    """The joint probability of a span and its label. Shape: (charts, N, N, labels)"""
     log_z: FloatArray
     entropy: FloatArray
     may_be_unit: NDArray[np.bool_]
@@ -152,7 +152,7 @@ def _probabilities(scored: Scored) -> Probabilities:
     span_p = unit_p.sum(1)
     label_p = np.zeros((*span_p.shape, len(scored.labels)), dtype=np.float32)
     entropy = inference.entropy(scored.scores, unit_p, log_z)
-    # By spans, so that the units of a span are side by side.
+    # Sorted by span, so that the units of a span are adjacent.
     row, first, last, split = np.nonzero(unit_p.transpose(0, 2, 3, 1) > LEAST)
     likely = np.stack([row, split, first, last], axis=1)
     for units in np.split(likely, range(MOST_LABELLED, len(likely), MOST_LABELLED)):
@@ -168,12 +168,12 @@ def _probabilities(scored: Scored) -> Probabilities:
 
 @dataclass(frozen=True)
 class Posterior:
-    """The distribution over the trees of a document; `infer` makes it."""
+    """The distribution over the trees of a document, made by `infer`."""
 
     context: ScoringContext
     charts: Sequence[Borders]
     tables: Mapping[Span, Tables]
-    """What is known of each chart, by the span that it covers."""
+    """The results of each chart, by the span that it covers."""
 
     @cached_property
     def _borders(self) -> dict[Span, Borders]:
@@ -185,12 +185,12 @@ class Posterior:
         return self.context.n_edus
 
     def given(self, constraints: ResolvedConstraints) -> "Posterior":
-        """The distribution under other constraints; the document is not read again."""
+        """Return the distribution under other constraints; the document is not encoded again."""
         return infer(replace(self.context, constraints=constraints))
 
     @property
     def is_single(self) -> bool:
-        """Whether one scorer says it; the average of several has probabilities of spans, but not of trees."""
+        """Whether there is only one scorer; an average has probabilities of spans, but not of trees."""
         return len(self.context.members) == 1
 
     @property
@@ -200,11 +200,11 @@ class Posterior:
 
     @property
     def entropy(self) -> float:
-        """Of labelled trees, in nats."""
+        """The entropy of labelled trees, in nats."""
         return sum(tables.entropy for tables in self.tables.values())
 
     def locate(self, span: Span) -> tuple[Span, int, int] | None:
-        """The chart that a span is in, and its first and last border there; None if no tree can have it as a unit."""
+        """Return the chart of a span, and its first and last border there; None if the span cannot be a unit."""
         start, stop = span
         chart = (0, self.n_edus)
         while True:
@@ -218,18 +218,18 @@ class Posterior:
             chart = leaf
 
     def span_probability(self, start: int, stop: int) -> float:
-        """The probability that EDUs are a unit."""
+        """Return the probability that EDUs are a unit."""
         if stop - start == 1:
             return 1.0
         place = self.locate((start, stop))
-        # Sums of float32 may pass one by a hair.
+        # Sums in float32 can slightly exceed one.
         return min(float(self.tables[place[0]].span_p[place[1:]]), 1.0) if place else 0.0
 
     def label_probabilities(self, start: int, stop: int) -> list[float]:
-        """The probabilities of the labels of a span, given that it is a unit, however unlikely that is."""
+        """Return the probabilities of the labels of a span, given that it is a unit, however improbable that is."""
         place = self.locate((start, stop))
         if place is None or stop - start < 2:
-            raise UsageError(f"{self.context.id}: EDUs must be a possible unit, got [{start}, {stop}]")
+            raise UsageError(f"{self.context.id}: these EDUs cannot be a unit: [{start}, {stop}]")
         chart, first, last = place
         found = []
         for member in self.context.members:
@@ -239,12 +239,12 @@ class Posterior:
             found.append(log_sum_exp(label_logp.T) + span_logp + np.log(np.float32(member.weight)))
         total = log_sum_exp(np.stack(found, axis=-1))
         if not np.isfinite(total).any():
-            raise UsageError(f"{self.context.id}: EDUs must be a possible unit, got [{start}, {stop}]")
+            raise UsageError(f"{self.context.id}: these EDUs cannot be a unit: [{start}, {stop}]")
         shares: list[float] = np.exp(log_softmax(total)).tolist()
         return shares
 
     def label_probability(self, unit: LabelledUnit) -> float:
-        """The probability of a unit's label, given that it is a unit."""
+        """Return the probability of a unit's label, given the unit."""
         place = self.locate((unit.start, unit.stop))
         if place is not None:
             chart, first, last = place
@@ -253,7 +253,7 @@ class Posterior:
         return self.label_probabilities(unit.start, unit.stop)[unit.label]
 
     def mbr(self) -> list[LabelledUnit]:
-        """The minimum Bayes risk tree: its spans and labels are expected to be right most often. Units in preorder."""
+        """Return the units of the minimum Bayes risk tree, which maximises the expected gain, in preorder."""
         units = [
             LabelledUnit(borders[i], borders[k], borders[j], int(self.tables[chart].label[i, j]))
             for chart, borders in self._borders.items()
@@ -263,15 +263,15 @@ class Posterior:
 
     @property
     def mbr_logp(self) -> float | None:
-        """The log-probability of the minimum Bayes risk tree; none if there are several networks."""
+        """The log-probability of the minimum Bayes risk tree; None if there are several networks."""
         return sum(tables.logp for tables in self.tables.values()) if self.is_single else None
 
     def log_probability(self, units: Sequence[LabelledUnit]) -> float:
-        """Of a labelled tree; −inf if it cannot be."""
+        """Return the log-probability of a labelled tree; −inf if it is impossible."""
         return self.log_probabilities([units])[0]
 
     def log_probabilities(self, trees: Sequence[Sequence[LabelledUnit]]) -> list[float]:
-        """Of labelled trees; −inf for those that cannot be."""
+        """Return the log-probabilities of labelled trees; −inf for impossible ones."""
         by_chart: dict[Span, list[tuple[int, int, int, int, int]]] = {chart: [] for chart in self._borders}
         totals = [-self.log_z] * len(trees)
         for number, units in enumerate(trees):
@@ -294,7 +294,7 @@ class Posterior:
         return totals
 
     def k_best(self, k: int) -> list[LabelledTree]:
-        """The k most probable labelled trees, the best first; fewer if there are fewer."""
+        """Return the k most probable labelled trees, best first, or fewer if there are not as many."""
         rankings = {
             chart: _rank(scored, row, len(self._borders[chart]))
             for spans, scored in self._scored()
@@ -316,7 +316,7 @@ class Posterior:
         ]
 
     def sample(self, n_samples: int, seed: int) -> list[list[LabelledUnit]]:
-        """Labelled trees drawn from the distribution: their units in preorder."""
+        """Sample labelled trees from the distribution, as units in preorder."""
         generator = np.random.default_rng(seed)
         trees: list[list[LabelledUnit]] = [[] for _ in range(n_samples)]
         for spans, scored in self._scored():
@@ -332,16 +332,16 @@ class Posterior:
         return [sorted(tree, key=lambda unit: (unit.start, -unit.stop)) for tree in trees]
 
     def _scored(self) -> Iterator[tuple[list[Span], Scored]]:
-        """All charts by the spans they cover, as the only network scores them, some at a time."""
+        """Yield groups of charts, by the spans they cover, with the scores of the only network."""
         if not self.is_single:
-            raise UsageError("log-probabilities, k-best trees and samples must be of one model, got of several")
+            raise UsageError("an ensemble has no log-probabilities, k-best trees or samples; use a single model")
         for group in _groups(self.charts):
             spans = [(borders[0], borders[-1]) for borders in group]
             yield spans, self.context.score(self.context.members[0], group)
 
 
 def _rank(scored: Scored, row: int, n: int) -> Ranking:
-    """The ways to split and label the spans of a chart with n borders."""
+    """Rank the ways to split and label the spans of a chart with n borders."""
     scores = np.ascontiguousarray(scored.scores[row, :n, :n, :n])
     best_label = np.full_like(scores, -math.inf)
     borders = np.arange(n)

@@ -1,14 +1,14 @@
-"""The scores of a chart, for parsing: EDUs to vectors of spans, spans to scores of units and labels (not the paper's).
+"""The scorer of a chart: from EDUs to vectors of spans, and from these to scores of units and labels.
 
-`genrst.chart.inference` makes a distribution over trees of these scores. There is no transition system here: a tree is
-the set of its units (i, k, j), each the span [i, j) split at k.
+This model is not in the paper. There is no transition system: a tree is a set of units (i, k, j), each the span [i, j)
+split at k. `genrst.chart.inference` turns the scores into a distribution over trees.
 
 The score of a unit is ⟨L·v(i, k), R·v(k, j)⟩ + w·v(i, j) + t, with a vector v for each span and a number t from a
-table of layout: the kind of boundary at k, and whether it is stronger than all boundaries inside the left and inside
-the right span. For all units of a chart that is one batched matrix product.
+layout table, indexed by the kind of boundary at k and by whether it is stronger than all boundaries inside the left
+and inside the right span. For all units of a chart this is one batched matrix product.
 
-The same mathematics stands twice: here, with ONNX Runtime for the products, and as a network that can be trained in
-`genrst.chart.learning.network`. Tests hold them together.
+The model is implemented twice: here with ONNX Runtime for parsing, and in `genrst.chart.learning.network` as a
+trainable network. Tests check that both agree.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,54 +28,54 @@ from genrst.encoder.tokenizer import PieceTokenizer
 from genrst.encoder.windows import WindowShape
 
 ROWS = 1 << 10
-"""How many rows a graph reads at once: always as many, so that results do not depend on the number of threads."""
+"""The number of rows per graph call, which is fixed so that results do not depend on the number of threads."""
 LARGEST_LOGIT = 8.0
-"""Weights of EDUs in a span are held to e^±8, so that differences of their running sums stay exact enough."""
+"""Weights of EDUs in a span are clipped to e^±8, so that differences of running sums stay accurate."""
 
 States = Any
-"""What a scorer knows of the word pieces of a text: an array or a tensor of (pieces, hidden_size)."""
+"""The encoder states of the word pieces of a text: an array or a tensor. Shape: (pieces, hidden_size)"""
 
 
 class ScoredCharts(Protocol):
-    """The scores of some charts of a document."""
+    """The scores of several charts of a document."""
 
     @property
     def layout(self) -> ChartLayout:
-        """What lies between EDUs."""
+        """The layout of the charts."""
 
     @property
     def scores(self) -> FloatArray:
-        """Of units, for `genrst.chart.inference`. Shape: (charts, N, N, N), by chart, split, start, stop."""
+        """The scores of units, for `genrst.chart.inference`, by chart, split, start, stop. Shape: (charts, N, N, N)"""
 
     def label_logits(self, units: IntArray) -> FloatArray:
-        """The scores of the groups of labels and of fine relations of units, for `genrst.chart.labels`.
+        """Return the logits of label groups and fine relations of units, for `genrst.chart.labels`.
 
         Shape: (units, 4), as chart, split, start, stop → (units, groups + fine relations)
         """
 
 
 class Scorer(Protocol):
-    """What parsing asks of a chart's network, wherever that computes."""
+    """The interface between parsing and a chart's network, on any device."""
 
     labels: Labels
     tokenizer: PieceTokenizer
     device: str
 
     def read(self, texts: Sequence[IntArray]) -> list[States]:
-        """The states of the word pieces of texts."""
+        """Return the encoder states of the word pieces of texts."""
 
     def start_p(self, states: States) -> FloatArray:
-        """The probabilities that an EDU, and that a sentence starts with each piece. Shape: → (pieces, 2)"""
+        """Return the probabilities that an EDU, and that a sentence, starts with each piece. Shape: → (pieces, 2)"""
 
     def pool(self, states: States, rows: IntArray, lengths: IntArray, kinds: IntArray) -> FloatArray:
-        """The vectors of the EDUs of a document.
+        """Return the vectors of the EDUs of a document.
 
-        `rows` are the pieces in EDUs, `lengths` how many each EDU has, `kinds` what EDUs begin (`boundaries`).
+        `rows` are the pieces in EDUs, `lengths` the number of pieces per EDU, `kinds` the boundaries (`boundaries`).
         Shape: (pieces in EDUs), (EDUs), (EDUs + 1) → (EDUs, 2 · edu_size)
         """
 
     def score(self, edus: FloatArray, layout: ChartLayout) -> ScoredCharts:
-        """The scores of charts over EDUs."""
+        """Return the scores of charts over EDUs."""
 
 
 class OnnxScorer:
@@ -83,7 +83,7 @@ class OnnxScorer:
 
     device = "cpu"
     reload: Callable[[], Scorer] | None = None
-    """What makes it again in another process: sessions cannot be sent there."""
+    """A function that loads the scorer again in another process, because sessions cannot be pickled."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class OnnxScorer:
         weights: dict[str, FloatArray],
         shape: WindowShape,
     ) -> None:
-        """`weights` are those of the network without its encoder, unpacked."""
+        """`weights` are the unpacked weights of the network without its encoder."""
         self.labels, self.tokenizer = labels, tokenizer
         self._encoder, self._shape, self._n_heads = encoder, shape, config.span_heads
         self._weights = weights
@@ -111,17 +111,17 @@ class OnnxScorer:
         return self.reload, ()
 
     def read(self, texts: Sequence[IntArray]) -> list[States]:
-        """The states of the word pieces of texts."""
+        """Return the encoder states of the word pieces of texts."""
         return self._encoder.read(texts, self._shape)
 
     def start_p(self, states: States) -> FloatArray:
-        """The probabilities that an EDU, and that a sentence starts with each piece. Shape: → (pieces, 2)"""
+        """Return the probabilities that an EDU, and that a sentence, starts with each piece. Shape: → (pieces, 2)"""
         p: FloatArray = self._starts(states.astype(np.float32, copy=False))[0]
         return p
 
     def pool(self, states: States, rows: IntArray, lengths: IntArray, kinds: IntArray) -> FloatArray:
-        """The vectors of the EDUs of a document; see `Scorer`."""
-        # Low precision ends here: sums of long EDUs would lose too much.
+        """Return the vectors of the EDUs of a document; see `Scorer`."""
+        # Convert to float32, because sums over long EDUs would lose too much precision.
         own = states[rows].astype(np.float32, copy=False)
         ends = np.cumsum(lengths)
         mean = np.add.reduceat(own, ends - lengths, axis=0) / lengths[:, None].astype(np.float32)
@@ -131,13 +131,13 @@ class OnnxScorer:
         return vectors
 
     def score(self, edus: FloatArray, layout: ChartLayout) -> "OnnxCharts":
-        """The scores of charts over EDUs."""
+        """Return the scores of charts over EDUs."""
         splits, labels = _run_rows(self._spans, *self._span_parts(edus[layout.edus], layout))
         scores = self._split_scores(splits, layout)
         return OnnxCharts(self, layout, scores, labels)
 
     def _span_parts(self, edus: FloatArray, layout: ChartLayout) -> tuple[FloatArray, FloatArray]:
-        """What the vectors of spans are made of: sums, and weighted means of their EDUs.
+        """Return the inputs of span vectors: sums and weighted means of their EDUs.
 
         Shape: (own EDUs, 2 · edu_size) → (spans, span_size) twice
         """
@@ -146,7 +146,7 @@ class OnnxScorer:
         parts = first[start] + last[after - 1]
         for name, kinds in zip(("sizes", "inside", "at_start", "at_stop"), layout.span_kinds, strict=True):
             parts += self._weights[f"spans.{name}.weight"][kinds]
-        # Means, by differences of running sums.
+        # Means are computed from differences of running sums.
         weights = np.exp(weights.clip(-LARGEST_LOGIT, LARGEST_LOGIT))[..., None]
         weighted = np.concatenate([values.reshape(len(edus), self._n_heads, -1) * weights, weights], axis=-1)
         sums = np.zeros((len(edus) + 1, *weighted.shape[1:]))
@@ -163,7 +163,7 @@ class OnnxScorer:
         left[layout.places, :size], right[layout.places, :size] = splits[:, :size], splits[:, size:-1]
         whole.reshape(-1)[layout.places] = splits[:, -1]
         left, right = left.reshape(n_charts, n, n, -1).transpose(0, 2, 1, 3), right.reshape(n_charts, n, n, -1)
-        # The layout's number is a product as well: which row of the table, times that row.
+        # The layout score is part of the matrix product too: a one-hot row index times the table.
         is_stronger_left, is_stronger_right = layout.is_stronger
         left[..., size], left[..., size + 1] = ~is_stronger_left, is_stronger_left
         table = self._weights["layout_scores"]
@@ -175,13 +175,13 @@ class OnnxScorer:
 
 @dataclass(frozen=True, slots=True)
 class OnnxCharts:
-    """The scores of some charts; see `ScoredCharts`."""
+    """The scores of several charts; see `ScoredCharts`."""
 
     scorer: OnnxScorer
     layout: ChartLayout
     scores: FloatArray
     parts: FloatArray
-    """What each span adds to the hidden layer of labels, as the left, the right and the whole span.
+    """The contribution of each span to the hidden layer of labels, as the left, the right and the whole span.
 
     Shape: (spans, 3 · label_size)
     """
@@ -200,11 +200,11 @@ class OnnxCharts:
         return hidden
 
 
-# Graphs: what is multiplied, normalised and bent. Names of weights are those of `genrst.chart.learning.network`.
+# ONNX graphs. The names of weights are those of `genrst.chart.learning.network`.
 
 
 def _linear(graph: Graph, weights: dict[str, FloatArray], value: str, *names: str) -> str:
-    """The linear maps of these names, side by side; some have no bias."""
+    """Add the named linear layers, concatenated; some have no bias."""
     matrix = np.concatenate([weights[f"{name}.weight"] for name in names]).T
     zeros = [np.zeros(len(weights[f"{name}.weight"]), dtype=np.float32) for name in names]
     bias = np.concatenate([weights.get(f"{name}.bias", none) for name, none in zip(names, zeros, strict=True)])
@@ -233,7 +233,7 @@ def _projection_graph(weights: dict[str, FloatArray]) -> Graph:
 
 
 def _edus_graph(weights: dict[str, FloatArray]) -> Graph:
-    """What an EDU adds to spans: as their first and as their last one, its values and their weights."""
+    """The contributions of an EDU to spans: as the first EDU, as the last EDU, its values and their weights."""
     graph = Graph()
     edus = graph.input("edus", 2)
     for name in ("first", "last", "values", "weights"):
@@ -242,7 +242,7 @@ def _edus_graph(weights: dict[str, FloatArray]) -> Graph:
 
 
 def _spans_graph(weights: dict[str, FloatArray]) -> Graph:
-    """The vectors of spans, as the products of splits and the hidden layer of labels need them."""
+    """The vectors of spans, projected for the products of splits and for the hidden layer of labels."""
     graph = Graph()
     parts, means = graph.input("parts", 2), graph.input("means", 2)
     total = graph("Add", parts, _linear(graph, weights, means, "spans.pooled"))
@@ -271,7 +271,7 @@ def _labels_graph(weights: dict[str, FloatArray], labels: Labels) -> Graph:
 
 
 def _run_rows(session: Session, *inputs: NDArray[Any]) -> list[NDArray[Any]]:
-    """Run a graph in which no row depends on another: some rows at a time, in threads."""
+    """Run a graph with independent rows on blocks of rows, in threads."""
     starts = range(0, max(len(inputs[0]), 1), ROWS)
     parts = in_threads(lambda start: session(*(one[start : start + ROWS] for one in inputs)), starts)
     return parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]

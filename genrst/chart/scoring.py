@@ -1,12 +1,11 @@
 """The charts of a document, and their scores under constraints.
 
-A document has small charts inside units that are sure to be there, and one over all of them. A sentence that is kept
-whole is a unit of every tree, so its inside and its outside are independent: a chart over its EDUs, and one over the
-sentences, in which it is a leaf, say the same as one over all EDUs, and cost far less. The same holds for every unit
-that is forced. A chart that would still be too large is cut at the strongest boundaries of the text, and what lies
-between two of them is a unit from then on; only that is a choice and not exact.
+A document is divided into small charts. A sentence that is kept whole is a unit of every tree, so its inside and its
+outside are independent: a chart over its EDUs, and one over the sentences in which it is a leaf, are equivalent to one
+chart over all EDUs, and far cheaper. The same holds for every forced unit. A chart that is still too large is cut at
+the strongest boundaries of the text, and each section becomes a unit; only this step is an approximation.
 
-What follows from the scores is in `genrst.chart.posterior`.
+`genrst.chart.posterior` computes probabilities and trees from the scores.
 """
 
 import math
@@ -26,10 +25,10 @@ from genrst.chart.scorer import ScoredCharts, Scorer
 from genrst.trees.constraints import ResolvedConstraints, Span
 
 MOST_LEAVES = 200
-"""How large a chart may be; its time and memory are cubic."""
+"""The maximum number of leaves of a chart, because time and memory are cubic."""
 
 MOST_CELLS, MOST_SPANS = 1 << 23, 1 << 14
-"""How many units are scored, and how many spans have vectors at once, unless one chart has more."""
+"""How many units are scored, and how many span vectors are computed, at once, unless one chart has more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Member:
 
 
 class LabelMask(NamedTuple):
-    """The labels that a span of a chart may have as a unit. Shape of `is_possible`: (labels)"""
+    """The labels that a span of a chart may have. Shape of `is_possible`: (labels)"""
 
     row: int
     first: int
@@ -52,19 +51,19 @@ class LabelMask(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Charts as one of the scorers sees them, under constraints."""
+    """The scores of charts by one scorer, under constraints."""
 
     charts: ScoredCharts
     labels: Labels
     temperature: float
     masks: Sequence[LabelMask]
     scores: FloatArray
-    """Of units; −inf if forbidden. Shape: (charts, N, N, N)"""
+    """The scores of units; −inf if forbidden. Shape: (charts, N, N, N)"""
     may_be_unit: NDArray[np.bool_]
     """Shape: (charts, N, N)"""
 
     def label_logp(self, units: IntArray) -> FloatArray:
-        """Log-probabilities of the labels of units.
+        """Return the log-probabilities of the labels of units.
 
         Shape: (units, 4), as chart, split, first and last → (units, labels)
         """
@@ -76,12 +75,12 @@ class Scored:
         return logp
 
     def label_logp_of(self, row: int, span: Span) -> FloatArray:
-        """The same for all units of a span. Shape: → (splits, labels)"""
+        """Return the log-probabilities of the labels of all units of a span. Shape: → (splits, labels)"""
         first, last = span
         return self.label_logp(np.array([(row, split, first, last) for split in range(first + 1, last)]))
 
     def unit_scores(self, units: IntArray) -> FloatArray:
-        """The scores of labelled units. Shape: (units, 5) → (units)"""
+        """Return the scores of labelled units. Shape: (units, 5) → (units)"""
         row, split, first, last, label = units.T
         label_logp = self.label_logp(units[:, :4])[np.arange(len(units)), label]
         found: FloatArray = self.scores[row, split, first, last] + label_logp
@@ -90,17 +89,17 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class ScoringContext:
-    """All that the charts of a document are scored by."""
+    """Everything needed to score the charts of a document."""
 
     id: str
     members: Sequence[Member]
     kinds: IntArray
-    """What EDUs begin (`boundaries`). Shape: (EDUs + 1)"""
+    """The kinds of EDU boundaries (`boundaries`). Shape: (EDUs + 1)"""
     labels: Labels
-    """Those of the scorers, or their groups."""
+    """The labels of the scorers, or their groups."""
     constraints: ResolvedConstraints
     temperature: float = 1.0
-    """Above 1, all distributions are flatter."""
+    """Values above 1 flatten all distributions."""
 
     @property
     def n_edus(self) -> int:
@@ -108,11 +107,11 @@ class ScoringContext:
         return len(self.kinds) - 1
 
     def charts(self) -> list[Borders]:
-        """The charts of the document; one EDU has none."""
+        """Return the charts of the document; a document of one EDU has none."""
         return cut(self.n_edus, self.constraints.forced, self.kinds.tolist(), self.constraints.forbidden)
 
     def score(self, member: Member, charts: Sequence[Borders]) -> Scored:
-        """The scores of some charts."""
+        """Score charts by one member."""
         found = member.scorer.score(member.edus, make_layout([self.kinds], [(0, borders) for borders in charts]))
         scores = found.scores / np.float32(self.temperature)
         may_be_unit = np.ones(scores[:, 0].shape, dtype=np.bool_)
@@ -128,16 +127,16 @@ class ScoringContext:
         scores = np.where(may_be_unit[:, None], scores, np.float32(-math.inf))
         free = Scored(found, self.labels, self.temperature, (), scores, may_be_unit)
         for row, first, last, is_possible in masks:
-            # A unit weighs as much less as its labels fit worse.
+            # Lower the score of a unit by the probability that it has none of the allowed labels.
             logp = np.where(is_possible, free.label_logp_of(row, (first, last)), np.float32(-math.inf))
             scores[row, first + 1 : last, first, last] += log_sum_exp(logp)
         return replace(free, masks=masks)
 
 
 def group_charts(charts: Sequence[Borders]) -> Iterator[list[Borders]]:
-    """Charts of similar sizes, as many as can be scored at once.
+    """Yield groups of charts of similar sizes that can be scored at once.
 
-    The largest come first: what they leave has room for the others, and memory does not grow.
+    The largest come first, so that later groups fit into the memory that they free.
     """
     group: list[Borders] = []
     for chart in sorted(charts, key=lambda chart: -len(chart)):
@@ -160,16 +159,16 @@ def cut(
     forbidden: Collection[Span] = (),
     most: int = MOST_LEAVES,
 ) -> list[Borders]:
-    """The charts of a document, given the spans that are units of all its trees; none of these crosses another.
+    """Return the charts of a document, given the spans that are units of all its trees and do not cross each other.
 
-    A chart with more leaves than `most` is cut where `strengths`, what each EDU begins, are greatest, but not into
+    A chart with more leaves than `most` is cut at the greatest `strengths` (the kinds of boundaries), but not into
     forbidden spans. A document of one EDU has no chart.
     """
     return [part for borders in _nest(n_edus, whole) for part in _sections(borders, strengths, forbidden, most)]
 
 
 def _nest(n_edus: int, whole: Iterable[Span]) -> list[Borders]:
-    """The borders of each span's chart: those of the spans directly inside it, and single EDUs between them."""
+    """Return the borders of each span's chart: of the spans directly inside it, and of single EDUs between them."""
     spans = sorted({(0, n_edus), *whole}, key=lambda span: (span[0], -span[1]))
     charts: list[list[int]] = []
     around: list[tuple[int, list[int]]] = []
@@ -185,21 +184,21 @@ def _nest(n_edus: int, whole: Iterable[Span]) -> list[Borders]:
 
 
 def _close(around: list[tuple[int, list[int]]], place: int) -> None:
-    """Finish the charts that end before a place or at it."""
+    """Complete the charts that end at or before a place."""
     while around and around[-1][0] <= place:
         stop, borders = around.pop()
         borders += range(borders[-1] + 1, stop + 1)
 
 
 def _sections(borders: Borders, strengths: Sequence[int], forbidden: Collection[Span], most: int) -> list[Borders]:
-    """A chart, or one over sections of it and one inside each of these."""
+    """Return the chart itself or, if it is too large, a chart over sections and one inside each section."""
     n_leaves = len(borders) - 1
     if n_leaves <= most:
         return [borders]
     n_sections = -(-2 * n_leaves // most)
     places = [0, *(_place(borders, strengths, n, n_sections) for n in range(1, n_sections)), n_leaves]
     while banned := [n for n, (a, b) in enumerate(pairwise(places)) if (borders[a], borders[b]) in forbidden]:
-        # A section that may not be a unit is joined to the one before it, the first one to the one after it.
+        # A section that may not be a unit is merged with the previous one, the first section with the next.
         del places[max(banned[0], 1)]
     if len(places) == 2:
         return [borders]
@@ -210,7 +209,7 @@ def _sections(borders: Borders, strengths: Sequence[int], forbidden: Collection[
 
 
 def _place(borders: Borders, strengths: Sequence[int], number: int, count: int) -> int:
-    """The strongest boundary near the end of the number-th of some sections of equal size; the nearest among equals."""
+    """Return the strongest boundary near the end of section `number` of `count` equal sections; ties: the nearest."""
     n_leaves = len(borders) - 1
     middle, reach = number * n_leaves // count, n_leaves // (3 * count)
     near = range(middle - reach, middle + reach + 1)

@@ -1,7 +1,7 @@
-"""From texts to EDUs and their vectors: the encoder reads the word pieces of a text once, and all else follows.
+"""From texts to EDUs and their vectors. The encoder processes the word pieces of a text once.
 
-Where EDUs or sentences are not known, they are found in the states of the pieces: each word has a probability that an
-EDU, and that a sentence starts with it. There is no spaCy here.
+Unknown EDUs and sentences are predicted from the encoder states: each word has a probability that an EDU, and that a
+sentence, starts with it. spaCy is not needed.
 """
 
 from collections.abc import Sequence
@@ -21,57 +21,57 @@ from genrst.text.raw import sentence_starts, with_edus
 from genrst.text.speakers import with_speakers
 
 MOST_POOLED, MOST_SEGMENTED = 1 << 10, 1 << 12
-"""How many EDUs get vectors, and how many word pieces get probabilities at once."""
+"""How many EDUs are pooled, and for how many word pieces start probabilities are computed, at once."""
 
 
 class EncodedText(NamedTuple):
-    """A text with its EDUs and sentences, and what trees are found from."""
+    """A text with its EDUs and sentences, and the arrays that trees are computed from."""
 
     document: Document
     kinds: IntArray
-    """What EDUs begin (`boundaries`). Shape: (EDUs + 1)"""
+    """The kinds of EDU boundaries (`boundaries`). Shape: (EDUs + 1)"""
     edus: FloatArray
     """The vectors of EDUs. Shape: (EDUs, 2 · edu_size)"""
     border_p: FloatArray | None
-    """The probability that each EDU starts where it does, and that the last one ends there; None if EDUs were given.
+    """The probability of each EDU border, including the end of the last one; None if EDUs were given.
 
     Shape: (EDUs + 1)
     """
     pieces: "Pieces"
     states: States
-    """Those of the pieces. Shape: (pieces, state_size)"""
+    """The encoder states of the pieces. Shape: (pieces, state_size)"""
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """The word pieces of a document, and where words stand in it."""
+    """The word pieces of a document, with the positions of its words."""
 
     numbers: IntArray
     starts: IntArray
-    """The first character of each piece; of an EDU that is known, all pieces have its own."""
+    """The first character of each piece; all pieces of a given EDU have the EDU's first character."""
     words: Sequence[Token]
-    """Those that an EDU or a sentence may start with: tokens, if there are any. EDUs, if these are known."""
+    """The words that an EDU or a sentence may start with: the EDUs if given, otherwise tokens if there are any."""
 
 
 class EncoderCache:
-    """The encoder's states of the texts that were read last, so that asking about the same text again is fast.
+    """A cache of the encoder states of recent texts, so that parsing the same text again is fast.
 
-    An annotator who corrects a tree has the rest parsed again around it.
+    This speeds up annotation, where every correction is followed by parsing the same text again.
     """
 
     most_pieces = 1 << 14
-    """Of all texts together: 50 MB, if a state has 768 numbers of 32 bits."""
+    """The maximum for all texts together: 50 MB if a state has 768 float32 numbers."""
 
     def __init__(self) -> None:
-        # Never changed, only replaced: threads need no lock, which a forked process might find closed forever.
+        # Replaced, never modified, so threads need no lock, which could stay locked forever in a forked process.
         self._states: dict[bytes, States] = {}
 
     def get(self, pieces: IntArray) -> States | None:
-        """The states of a text, if they are known."""
+        """Return the states of a text if they are cached."""
         return self._states.get(pieces.tobytes())
 
     def add(self, pieces: IntArray, states: States) -> None:
-        """Keep the states of a text, unless it is too long, and forget the oldest."""
+        """Cache the states of a text unless it is too long, and drop the oldest ones."""
         if len(pieces) > self.most_pieces:
             return
         kept = {**self._states, pieces.tobytes(): states}
@@ -81,16 +81,16 @@ class EncoderCache:
 
 
 def encode_texts(scorer: Scorer, documents: Sequence[Document], cache: EncoderCache | None = None) -> list[EncodedText]:
-    """Encode documents; those that are not segmented get EDUs, those without sentences get sentences."""
+    """Encode documents; EDUs and sentences are added where they are missing."""
     found = [tokenize(document, scorer.tokenizer) for document in documents]
-    # A GPU reads texts together, and how it rounds depends on all of them: there, none is left out for being known.
+    # On a GPU, rounding depends on the whole batch, so cached texts must not be left out of it.
     known = cache if cache is not None and scorer.device == "cpu" else EncoderCache()
     states = _piece_states(scorer, [pieces.numbers for pieces in found], known)
     return [_encode(scorer, *parts) for parts in zip(documents, found, states, strict=True)]
 
 
 def tokenize(document: Document, tokenizer: PieceTokenizer) -> Pieces:
-    """The pieces of a document: of its EDUs if they are known, else of the whole text."""
+    """Return the pieces of a document: of its EDUs if given, otherwise of the whole text."""
     if document.is_segmented:
         numbers, lengths = join_edus(tokenizer(document.edu_texts))
         starts = np.repeat([edu.start for edu in document.edus], lengths)
@@ -104,7 +104,7 @@ def tokenize(document: Document, tokenizer: PieceTokenizer) -> Pieces:
 
 
 def piece_starts(text: EncodedText, tokenizer: PieceTokenizer) -> IntArray:
-    """The first character of each piece, also where EDUs were known."""
+    """Return the first character of each piece, even if EDUs were given."""
     if text.border_p is not None:
         return text.pieces.starts
     edus = zip(text.document.edus, text.document.edu_texts, strict=True)
@@ -112,7 +112,7 @@ def piece_starts(text: EncodedText, tokenizer: PieceTokenizer) -> IntArray:
 
 
 def _piece_states(scorer: Scorer, texts: Sequence[IntArray], cache: EncoderCache) -> list[States]:
-    """The states of the word pieces of texts."""
+    """Return the states of the word pieces of texts, from the cache or the encoder."""
     found = [cache.get(pieces) for pieces in texts]
     new = [number for number, states in enumerate(found) if states is None]
     if new:
@@ -132,7 +132,7 @@ def _encode(scorer: Scorer, document: Document, pieces: Pieces, states: States) 
     numbers, is_inside = _edus_of_pieces(document, pieces)
     lengths = np.bincount(numbers[is_inside], minlength=len(document.edus))
     if not lengths.all():
-        # An EDU of signs that the tokenizer passes over has a piece of its own when it is read again.
+        # An EDU of characters that the tokenizer skips gets its own piece when the segmented text is encoded again.
         return encode_texts(scorer, [document])[0]._replace(border_p=border_p)
     around = boundaries(kinds)
     edus = _pool(scorer, states, np.flatnonzero(is_inside), lengths, around)
@@ -140,7 +140,7 @@ def _encode(scorer: Scorer, document: Document, pieces: Pieces, states: States) 
 
 
 def _pool(scorer: Scorer, states: States, inside: IntArray, lengths: IntArray, kinds: IntArray) -> FloatArray:
-    """The vectors of EDUs, some at a time: of a long text, the states are the largest thing that there is.
+    """Return the vectors of EDUs, computed in blocks, because the states of a long text need much memory.
 
     Shape: (pieces, hidden_size), (pieces in EDUs), (EDUs), (EDUs + 1) → (EDUs, 2 · edu_size)
     """
@@ -153,16 +153,16 @@ def _pool(scorer: Scorer, states: States, inside: IntArray, lengths: IntArray, k
 
 
 def _edus_of_pieces(document: Document, pieces: Pieces) -> tuple[IntArray, NDArray[np.bool_]]:
-    """The EDU at or before each piece, and whether it is inside: bullets and the like are in none."""
+    """Return the EDU at or before each piece, and whether the piece is in it; bullets, for example, are in no EDU."""
     starts, ends = (np.array(part) for part in zip(*((edu.start, edu.end) for edu in document.edus), strict=True))
     numbers = np.searchsorted(starts, pieces.starts, side="right") - 1
-    # An EDU without any characters has a piece, too.
+    # An EDU without any characters also has a piece.
     is_inside = (numbers >= 0) & ((pieces.starts < ends[numbers]) | (pieces.starts == starts[numbers]))
     return numbers, is_inside
 
 
 def _start_probabilities(scorer: Scorer, pieces: Pieces, states: States) -> FloatArray:
-    """That an EDU, and that a sentence starts with each word: with the first piece from its start on.
+    """Return the probabilities that an EDU, and that a sentence, starts with each word, from its first piece.
 
     Shape: → (words, 2)
     """
@@ -174,7 +174,7 @@ def _start_probabilities(scorer: Scorer, pieces: Pieces, states: States) -> Floa
 
 
 def _border_p(document: Document, pieces: Pieces, p: FloatArray) -> FloatArray:
-    """The probability that each EDU starts where it does; paragraphs are known to start EDUs. Shape: → (EDUs + 1)"""
+    """Return the probability of each EDU border; it is 1 at the start of a paragraph. Shape: → (EDUs + 1)"""
     starts = [word.start for word in pieces.words]
     words = np.searchsorted(starts, [edu.start for edu in document.edus], side="right") - 1
     is_known = np.diff(document.paragraph_of_edus(), prepend=-1) != 0
@@ -183,7 +183,7 @@ def _border_p(document: Document, pieces: Pieces, p: FloatArray) -> FloatArray:
 
 
 def _segment(document: Document, pieces: Pieces, p: FloatArray) -> Document:
-    """The document with EDUs and sentences."""
+    """Return the document with EDUs and sentences."""
     starts = [word.start for word in pieces.words]
     facts = zip(sentence_starts(document, starts), p[:, 1] > 0.5, strict=True)
     is_sentence = np.array([is_likely if known is None else known for known, is_likely in facts])
@@ -193,7 +193,7 @@ def _segment(document: Document, pieces: Pieces, p: FloatArray) -> Document:
         document = replace(with_edus(tokenised, (is_sentence | (p[:, 0] > 0.5)).tolist()), tokens=document.tokens)
     if document.sentences:
         return document
-    # Every EDU is in the sentence of its first word, and the first of these starts it.
+    # Each EDU belongs to the sentence of its first word.
     of_words = np.cumsum(is_sentence)
     numbers = of_words[np.searchsorted(starts, [edu.start for edu in document.edus], side="right") - 1]
     firsts = [0, *(edu for edu, (left, right) in enumerate(pairwise(numbers), start=1) if left != right)]

@@ -1,1 +1,1 @@
-"""The command line: the program, what reads inputs, what writes outputs, and a file per verb."""
+"""The command line: the program, input and output handling, and one module per verb."""

@@ -1,6 +1,6 @@
-"""What the program prints: results on standard output, all else on standard error, and which documents failed.
+"""Console output: results go to standard output, everything else to standard error.
 
-Nothing is printed elsewhere: `show` and `genrst.io.tell` see to it that no terminal obeys what a file says.
+All printing goes through `show` and `genrst.io.tell`, which escape control sequences that come from input files.
 """
 
 import json
@@ -16,13 +16,13 @@ from genrst.errors import GenrstError, MissingDependencyError
 from genrst.io import tell
 
 _PAINT = "(\x1b\\[(?:0|2|1;38;5;[0-9]{1,3})m)"
-"""The ANSI colours of a drawing, all that a terminal may obey."""
+"""The ANSI colours of a drawing: the only escape sequences that reach the terminal."""
 
 
 def show(result: str, is_painted: bool = False) -> None:
-    """Print a result at once, with nothing in it that a terminal obeys but our own colours, if it is painted.
+    """Print and flush a result, with control sequences escaped; if it is painted, our own colours are kept.
 
-    Characters that the encoding of the output lacks are escaped.
+    Characters that the output encoding lacks are escaped too.
     """
     output = _standard_output()
     encoding = output.encoding or "utf-8"
@@ -32,7 +32,7 @@ def show(result: str, is_painted: bool = False) -> None:
 
 
 def inert_lines(text: str) -> str:
-    """A text of several lines with nothing in it that a terminal obeys; its line ends and tabs stay."""
+    """Return the text with control characters escaped, except line ends and tabs."""
     return re.sub("[^\n\t]+", lambda match: inert(match[0]), text)
 
 
@@ -42,7 +42,7 @@ def show_json(result: object) -> None:
 
 
 def show_file(content: bytes, is_painted: bool = False) -> None:
-    """Write the content of a file to standard output: unchanged, unless that is a terminal."""
+    """Write the content of a file to standard output; it is escaped only on a terminal."""
     output = _standard_output()
     if output.isatty():
         show(content.decode("utf-8", "replace").removesuffix("\n"), is_painted)
@@ -53,24 +53,24 @@ def show_file(content: bytes, is_painted: bool = False) -> None:
 
 def _standard_output() -> TextIO:
     if sys.stdout is None:
-        raise GenrstError("standard output must be open, got closed")
+        raise GenrstError("standard output is closed")
     return sys.stdout
 
 
 class Failures:
-    """Reports the documents that fail and counts them, so that the others can go on."""
+    """Report and count the documents that fail, so that the run can continue with the others."""
 
     def __init__(self) -> None:
         self.count = 0
 
     def report(self, error: GenrstError, path: Path | None = None) -> None:
-        """Print the error; the path of a file, if given, replaces the name of its text."""
+        """Print the error. The path of a file, if given, replaces the document id at its start."""
         tell(error if path is None else f"{path}: {str(error).removeprefix(f'{path.stem}: ')}")
         self.count += 1
 
     @contextmanager
     def reported(self, path: Path | None = None) -> Iterator[None]:
-        """Report the error that is raised inside. A missing library is no document's fault and ends the run."""
+        """Report an error raised in the body. A missing library affects every document, so it ends the run."""
         try:
             yield
         except MissingDependencyError:
@@ -85,13 +85,13 @@ class Failures:
 
 
 def has_terminal() -> bool:
-    """Whether standard error is a terminal, which a bar or a line that goes away can be drawn on."""
+    """Whether standard error is a terminal, so that progress can be drawn and erased."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
 @contextmanager
 def waiting(description: str) -> Iterator[None]:
-    """Say what takes its time on standard error, if that is a terminal; the line goes away afterwards."""
+    """Show a message on standard error while the body runs, if that is a terminal, and erase it afterwards."""
     is_shown = has_terminal()
     if is_shown:
         print(f"genrst: {one_line(description)} …", end="", file=sys.stderr, flush=True)
@@ -103,10 +103,10 @@ def waiting(description: str) -> Iterator[None]:
 
 
 def show_progress(text: str) -> None:
-    """Write on the terminal of standard error without ending the line; the text is ours, not that of a document."""
+    """Write to standard error without ending the line. The text is not escaped, so it must not come from a document."""
     print(text, end="", file=sys.stderr, flush=True)
 
 
 def counted(number: int, noun: str) -> str:
-    """So many things: `1 document`, `2,000 documents`."""
+    """Return a number with its noun: `1 document`, `2,000 documents`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

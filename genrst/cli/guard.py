@@ -1,8 +1,8 @@
-"""What may be replaced: a file that the same command wrote, and that nobody has changed since; all else with --force.
+"""Protection against overwriting: only an unchanged output of the same command is replaced, unless --force is given.
 
-A folder that the program writes to has a hidden file, `.genrst-outputs`, with a line for each file written: the hash of
-its content, the command, its name. That tells our own earlier outputs from the work of others, in every format, and
-from outputs that somebody has corrected since. Nothing is lost with the hidden file: without it nothing is replaced.
+Each output folder has a hidden file, `.genrst-outputs`, with one line per file written: the hash of its content, the
+command, and its name. This distinguishes earlier outputs, in every format, from other files and from outputs that
+somebody has corrected since. Deleting the hidden file is safe: without it, no file is replaced.
 """
 
 import argparse
@@ -19,14 +19,14 @@ from genrst.io import write_atomically_with
 
 
 def add_force_argument(parser: argparse.ArgumentParser) -> None:
-    """Add what allows to replace any file but an input."""
+    """Add the option that allows replacing any file except an input."""
     parser.add_argument(
-        "--force", action="store_true", help="also replace files that this command did not write or somebody changed"
+        "--force", action="store_true", help="also replace files that this command did not write or that have changed"
     )
 
 
 class Guard:
-    """Writes the outputs of a command, and refuses to replace what is none of its own or an input."""
+    """Writes the outputs of a command; refuses to replace inputs and files that the command did not write."""
 
     def __init__(self, command: str, is_forced: bool, inputs: Set[Path] = frozenset()) -> None:
         self.command = command
@@ -35,8 +35,8 @@ class Guard:
         self._notes: dict[Path, set[str]] = {}
 
     def check(self, path: Path) -> None:
-        """Refuse to write over an input (one of the files, or a file with trees in one of the folders), over what is
-        no plain file, and over what is no output of this command, unless that is forced.
+        """Refuse to overwrite an input (a named file, or a file with trees in a named folder), anything other than a
+        regular file and, without --force, a file that this command did not write.
         """
         try:
             mode = path.lstat().st_mode
@@ -49,35 +49,35 @@ class Guard:
         if place in self._inputs or (has_trees and not self._inputs.isdisjoint(place.parents)):
             raise UsageError(f"{path}: the output must not overwrite an input")
         if not stat.S_ISREG(mode):
-            raise OutputError(f"{path}: cannot be written: it exists and is no plain file")
+            raise OutputError(f"{path}: cannot be written: it exists and is not a regular file")
         if not (self._is_forced or self._is_own(path)):
             raise UsageError(
-                f"{path}: a file must be an unchanged output of genrst {self.command} to be replaced; "
-                "--force replaces any file"
+                f"{path}: not replaced, because it is not an unchanged output of genrst {self.command}; "
+                "use --force to replace it"
             )
 
     def check_file(self, path: Path) -> None:
-        """The same for a file that is named itself: its folder must exist, for a typing error should make none."""
+        """Check a file that was named explicitly. Its folder must exist: a typing error should not create one."""
         if not path.parent.is_dir():
-            raise OutputError(f"{path}: cannot be written: there is no folder {path.parent}")
+            raise OutputError(f"{path}: cannot be written: the folder {path.parent} does not exist")
         self.check(path)
 
     def write(self, path: Path, content: bytes | Callable[[BinaryIO], object]) -> None:
-        """Write a file, all of it or nothing; a callable writes the content itself."""
+        """Write a file atomically; a callable writes the content itself."""
 
         def write(file: BinaryIO) -> None:
             if callable(content):
                 content(file)
             else:
                 file.write(content)
-            # Before the file has its name: a run that is killed in between is started again without --force.
+            # Noted before the file is renamed into place: a run killed in between can be repeated without --force.
             self._note(path, file)
 
         self.check(path)
         write_atomically_with(path, write)
 
     def note(self, path: Path) -> None:
-        """Note a file that has been written by other means, after a check."""
+        """Note a file that was checked here but written by other code."""
         with path.open("rb") as file:
             self._note(path, file)
 
@@ -100,8 +100,8 @@ class Guard:
     def _read_notes(self, folder: Path) -> set[str]:
         if folder not in self._notes:
             path = folder / NOTES
-            # A link in a folder from elsewhere could lead anywhere.
+            # A symbolic link in an untrusted folder could point anywhere.
             if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
-                raise OutputError(f"{path}: must be a plain file, got a link, a folder or a device")
+                raise OutputError(f"{path}: must be a regular file, not a link, a folder or a device")
             self._notes[folder] = read_notes(folder)
         return self._notes[folder]

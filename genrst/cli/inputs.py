@@ -1,7 +1,7 @@
-"""What verbs read: texts and documents from files, folders, corpora and standard input, and the arguments for them.
+"""Inputs of the verbs: texts and documents from files, folders, corpora and standard input, and their arguments.
 
-Sources are found before anything is read, so that a wrong command line is an error at once. File formats are the matter
-of `genrst.formats`, named corpora of `genrst.corpora`.
+Sources are found before anything is read, so that a wrong command line fails immediately. `genrst.formats` reads the
+file formats, `genrst.corpora` the named corpora.
 """
 
 import argparse
@@ -49,14 +49,14 @@ class Source(Generic[Item]):
 
     @property
     def below(self) -> Path:
-        """Where the file lies in that folder."""
+        """The file's parent folder, relative to that folder."""
         return Path() if self.folder is None else self.path.parent.relative_to(self.folder)
 
 
 def read_sources(
     sources: Sequence[Source[Item]], description: str, failures: Failures | None, has_bar: bool = True
 ) -> Iterator[tuple[Source[Item], list[Item]]]:
-    """Every source with what it holds. One that cannot be read is reported to `failures`; without them, an error."""
+    """Yield each source with its items. An unreadable source is reported to `failures` or, without it, raises."""
     for source in progress(sources, description, len(sources)) if has_bar else sources:
         try:
             items = list(source.read())
@@ -71,9 +71,9 @@ def read_sources(
 def read_each_document(
     sources: Sequence[Source[Document]], verb: str, failures: Failures
 ) -> Iterator[tuple[Source[Document], Document]]:
-    """Every document with its source; there must be one, or a failure to explain that there is none.
+    """Yield each document with its source; raises if there is no document and no failure was reported.
 
-    A source that cannot be read is reported, unless it is the only one.
+    A source that cannot be read is reported, or raises if it is the only one.
     """
     is_empty = True
     for source, documents in read_sources(sources, f"{verb}ing", failures if len(sources) > 1 else None):
@@ -81,13 +81,13 @@ def read_each_document(
             is_empty = False
             yield source, document
     if is_empty and not failures.count:
-        raise CorpusFormatError(f"there must be a document to {verb}, got none", sources[0].folder or sources[0].path)
+        raise CorpusFormatError(f"no documents to {verb}", sources[0].folder or sources[0].path)
 
 
 def standard_input() -> bytes:
-    """All bytes of standard input."""
+    """Read all bytes of standard input."""
     if sys.stdin is None:
-        raise GenrstError("standard input must be open, got closed")
+        raise GenrstError("standard input is closed")
     return sys.stdin.buffer.read()
 
 
@@ -95,15 +95,15 @@ def standard_input() -> bytes:
 
 
 def add_text_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the texts to read, and the model to read them with."""
+    """Add the arguments for the texts and for the model that parses them."""
     parser.add_argument("inputs", metavar="FILE", nargs="+", help="files, folders, or - for standard input")
     add_model_arguments(parser)
 
 
 def find_texts(inputs: Sequence[str], has_edus: bool = False) -> list[Source[TextOrDocument]]:
-    """The files and folders of a command line, file by file; `has_edus` says that a line of raw text is an EDU."""
+    """Return a source for each file that the inputs name; with `has_edus`, each line of raw text is an EDU."""
     if inputs.count("-") > 1:
-        raise UsageError(f"standard input (-) can be read once, got {inputs.count('-')} times")
+        raise UsageError(f"standard input (-) can be read only once, got {inputs.count('-')} times")
     found: list[Source[TextOrDocument]] = []
     for name in inputs:
         path = Path(name)
@@ -118,12 +118,12 @@ def find_texts(inputs: Sequence[str], has_edus: bool = False) -> list[Source[Tex
             files, folder = listing.files or files, path
         found += [Source(file, partial(_read_text, file, has_edus), folder) for file in files]
     if len(found) == 1 and found[0].is_file and not found[0].path.exists():
-        read_bytes(found[0].path)  # says what is wrong, before a model is loaded for nothing
+        read_bytes(found[0].path)  # raises before a model is loaded
     return found
 
 
 def list_texts(folder: Path) -> "Listing":
-    """What can be parsed below a folder: of several files with one stem, the first in the order of `TEXT_SUFFIXES`."""
+    """List what can be parsed below a folder. Of files with the same stem, the first suffix in `TEXT_SUFFIXES` wins."""
     from genrst.formats.folder import SAME_NAME, list_folder
 
     listing = list_folder(folder, TEXT_SUFFIXES)
@@ -135,7 +135,7 @@ def list_texts(folder: Path) -> "Listing":
 
 
 def tell_left_out(one: "Listing | Corpus") -> None:
-    """Say on standard error what of a folder is not read, or not as it is."""
+    """Report on standard error which files of a folder are not read, and which are changed on reading."""
     from genrst.formats.folder import describe_joined, describe_left_out
 
     joined = set(getattr(one, "joined", ()))
@@ -144,14 +144,14 @@ def tell_left_out(one: "Listing | Corpus") -> None:
 
 
 def is_raw(path: Path) -> bool:
-    """Whether a file, or standard input, holds text whose EDUs are unknown, unless each has a line."""
+    """Whether a file, or standard input, is raw text, whose EDUs are unknown unless --edus is given."""
     return path.suffix.lower() not in FORMATS or path.suffix.lower() == ".txt"
 
 
 def _read_text(path: Path, has_edus: bool) -> list[TextOrDocument]:
-    """The raw text of a file or, if its format has EDUs, its documents."""
+    """Return the raw text of a file or, if its format has EDUs, its documents."""
     if path.is_dir():
-        raise InputError(f"{path}: a folder must hold files ({', '.join(TEXT_SUFFIXES)}), got none")
+        raise InputError(f"{path}: no files to parse in this folder (looked for {', '.join(TEXT_SUFFIXES)})")
     if not is_raw(path):
         return [*read_file(path, with_tree=False)]
     return _read_raw(partial(read_bytes, path), path, has_edus)
@@ -172,24 +172,26 @@ def _read_raw(read: Callable[[], bytes], path: Path, has_edus: bool) -> list[Tex
 
 
 def add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what trees have to be like."""
+    """Add the options that constrain trees."""
     group = parser.add_argument_group("constraints on trees")
     group.add_argument(
         "--constraint",
         action="append",
         default=[],
         metavar="JSON",
-        help="what trees have to be like, as in a document's JSON and added to that; can be repeated; not for raw text",
+        help="require a unit, as in a document's JSON and in addition to it; repeatable; not for raw text",
     )
     add_tree_arguments(group)
 
 
 def read_constraints(arguments: argparse.Namespace, sources: Sequence[Source[TextOrDocument]]) -> list[Constraint]:
-    """The constraints of a command line, which must be about known EDUs."""
+    """Return the constraints of the command line, which require known EDUs."""
     found = [_read_constraint(text) for text in arguments.constraint]
     for source in sources if found and not arguments.edus else ():
         if is_raw(source.path):
-            raise UsageError(f"{source.path}: --constraint must go with known EDUs (or --edus), got raw text")
+            raise UsageError(
+                f"{source.path}: --constraint needs known EDUs, but this is raw text; use --edus if each line is an EDU"
+            )
     return found
 
 
@@ -205,7 +207,7 @@ def _read_constraint(text: str) -> Constraint:
 
 
 def constrained(item: TextOrDocument, constraints: Sequence[Constraint]) -> TextOrDocument:
-    """A document with these constraints besides its own; raw text has none."""
+    """Return the document with these constraints added; raw text is returned unchanged."""
     if isinstance(item, Document):
         return replace(item, constraints=(*item.constraints, *constraints))
     return item
@@ -214,11 +216,11 @@ def constrained(item: TextOrDocument, constraints: Sequence[Constraint]) -> Text
 # Documents, for `convert`, `render` and `export`.
 
 
-_EDUS_HELP = "a .txt or .md file has an EDU a line, blank lines end paragraphs"
+_EDUS_HELP = "read each line of a .txt or .md file as an EDU and blank lines as paragraph ends"
 
 
 def add_document_arguments(parser: argparse.ArgumentParser, has_corpora: bool = False, has_model: bool = True) -> None:
-    """Add IN, and what says how to read it; `has_model`: texts are parsed."""
+    """Add IN and the options for reading it; with `has_model`, texts are parsed."""
     corpus = "the folder of a corpus, " if has_corpora else ""
     parser.add_argument("source", metavar="IN", help=f"a file, a folder, {corpus}or - for standard input")
     parser.add_argument("--from", dest="source_format", metavar="FORMAT", help="format of standard input: dis, rs3, …")
@@ -237,7 +239,7 @@ def add_document_arguments(parser: argparse.ArgumentParser, has_corpora: bool = 
 def find_documents(
     arguments: argparse.Namespace, has_corpora: bool = False, has_model: bool = True
 ) -> list[Source[Document]]:
-    """The files of IN. A text is parsed, if there is a model for it."""
+    """Return a source for each file of IN. Texts are parsed if the verb has a model."""
     name, roots = arguments.source, arguments.roots
     if name == "-":
         known = (*TREE_SUFFIXES, *RAW_SUFFIXES) if has_corpora else dict.fromkeys((*FORMATS, *RAW_SUFFIXES))
@@ -246,7 +248,7 @@ def find_documents(
             return [replace(_text_source(path, standard_input, arguments, has_model), is_file=False)]
         return [Source(path, lambda: read_content(standard_input(), path, roots=roots), is_file=False)]
     if arguments.source_format is not None:
-        raise UsageError(f"--from must go with standard input (-), got {name}")
+        raise UsageError(f"--from works only with standard input (-), got {name}")
     if _is_text(Path(name)):
         return [_text_source(Path(name), partial(read_bytes, Path(name)), arguments, has_model)]
     if has_corpora:
@@ -260,7 +262,7 @@ def find_documents(
 
 
 def _read_part(corpus: "Corpus", number: int) -> Iterator[Document]:
-    """A file of a corpus. What has no words is known, and told, when all have been read."""
+    """Yield the documents of one file. Documents without words are reported once all files have been read."""
     try:
         yield from replace(corpus, sources=corpus.sources[number : number + 1])
     finally:
@@ -275,10 +277,10 @@ def _is_text(path: Path) -> bool:
 def _text_source(
     path: Path, read: Callable[[], bytes], arguments: argparse.Namespace, has_model: bool
 ) -> Source[Document]:
-    """A text: its tree is found first or, without a model, its lines must be EDUs."""
+    """Return the source of a text: it is parsed or, without a model, each of its lines must be an EDU."""
     if not (has_model or arguments.edus):
-        hint = "genrst parse finds its EDUs and its tree, --edus says that each line is an EDU"
-        raise UsageError(f"{path}: a document must have EDUs, got a text; {hint}")
+        hint = "run genrst parse first, or use --edus if each line is an EDU"
+        raise UsageError(f"{path}: a raw text has no EDUs yet; {hint}")
 
     def documents() -> list[Document]:
         (text,) = _read_raw(read, path, arguments.edus)
@@ -290,14 +292,14 @@ def _text_source(
 
 
 def refuse_text(path: str) -> None:
-    """Refuse a raw text where documents are wanted that have EDUs at least: its lines are none."""
+    """Refuse a raw text where documents with EDUs are needed."""
     if _is_text(Path(path)) and Path(path).exists():
-        hint = "genrst parse finds its EDUs, and a file with an EDU a line ends in .edus"
-        raise UsageError(f"{path}: a document must have EDUs, got a text; {hint}")
+        hint = "run genrst parse first, or rename it to .edus if each line is an EDU"
+        raise UsageError(f"{path}: a raw text has no EDUs yet; {hint}")
 
 
 def named_suffix(name: str | None, option: str, stream: str, known: Collection[str]) -> str:
-    """The suffix of the format that an option names, for what has no suffix of its own."""
+    """Return the suffix of the format that an option names, for a stream or folder, which has no suffix."""
     if name is None:
         raise UsageError(f"{stream} has no suffix, so {option} FORMAT is needed")
     suffix = f".{name.removeprefix('.').lower()}"
@@ -310,16 +312,19 @@ def named_suffix(name: str | None, option: str, stream: str, known: Collection[s
 
 
 def add_corpus_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what chooses documents of a corpus."""
+    """Add the options that choose documents of a corpus."""
     from genrst.corpora.corpus import CORPORA
     from genrst.corpora.layouts import VERSION
 
     group = parser.add_argument_group("choosing documents")
-    names = f"{', '.join(CORPORA[:-1])} or {CORPORA[-1]} (default: by the folder's layout)"
+    names = f"{', '.join(CORPORA[:-1])} or {CORPORA[-1]} (default: detected from the folder)"
     group.add_argument("--corpus", metavar="NAME", help=names)
     group.add_argument("--split", metavar="NAME", help="train, dev, test, … (default: all documents)")
     group.add_argument(
-        "--gum-version", metavar="V", default=VERSION, help="list of splits: 9.1 (default: the folder's)"
+        "--gum-version",
+        metavar="V",
+        default=VERSION,
+        help="GUM version of the splits, such as 9.1 (default: the folder's)",
     )
     group.add_argument("--with-textless", action="store_true", help="include documents whose words are missing")
     group.add_argument("--skip-bad", action="store_true", help="leave out files that cannot be read, with a warning")
@@ -328,12 +333,15 @@ def add_corpus_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_roots_argument(parser: "argparse._ActionsContainer") -> None:
     parser.add_argument(
-        "--roots", choices=("error", "join"), default="error", help="a file of several trees: an error, or join them"
+        "--roots",
+        choices=("error", "join"),
+        default="error",
+        help="reject a file with several trees, or join them (default: error)",
     )
 
 
 def open_corpus(path: str, arguments: argparse.Namespace) -> "Corpus":
-    """Open the corpus that the arguments choose; `tell_left_out` says what of it is not read."""
+    """Open the corpus that the arguments choose; `tell_left_out` reports what is not read."""
     from genrst.corpora.corpus import open_corpus
 
     refuse_text(path)
@@ -349,6 +357,6 @@ def open_corpus(path: str, arguments: argparse.Namespace) -> "Corpus":
 
 
 def read_corpus(corpus: "Corpus", description: str) -> Iterator[Document]:
-    """The documents of a corpus; says what of it is not read."""
+    """Yield the documents of a corpus, then report what was not read."""
     yield from progress(corpus, description, len(corpus))
     tell_left_out(corpus)

@@ -1,7 +1,7 @@
 """The program `genrst`: finds the verb, runs it, and turns errors into one line.
 
 A verb is a module of `genrst.cli.verbs` with `add_arguments(parser)` and `run(arguments)`; its docstring is its help.
-Only the verb that is called is imported, and what needs PyTorch, numpy or spaCy when it runs: `--help` answers at once.
+Only the verb on the command line is imported, and PyTorch, numpy and spaCy only when it runs, so `--help` is fast.
 """
 
 import argparse
@@ -17,21 +17,21 @@ from genrst.io import tell
 from genrst.version import VERSION
 
 VERBS = {
-    "annotate": "correct the trees of local files in the browser",
-    "bulk": "parse whole collections, disk to disk",
+    "annotate": "correct the trees of local files in a browser",
+    "bulk": "parse a whole collection of documents",
     "convert": "convert between RST file formats",
-    "evaluate": "score predicted trees against gold ones",
-    "export": "summaries, chunks, tables, dependencies and profiles of trees",
+    "evaluate": "score predicted trees against gold trees",
+    "export": "turn trees into summaries, chunks, tables or dependencies",
     "info": "describe a corpus or a model",
     "parse": "find the EDUs and the tree of a text",
-    "render": "draw trees, or the difference of two",
-    "sample": "draw trees of a text from their distribution",
-    "score": "probabilities of texts and trees, and the surprisal of every word",
+    "render": "draw trees, or the difference between two",
+    "sample": "sample trees of a text from the model's distribution",
+    "score": "compute log-probabilities of texts and trees, and word surprisal",
     "segment": "split a text into EDUs",
-    "serve": "answer over HTTP: parse, segment, draw, convert, score",
+    "serve": "parse, segment, draw, convert and evaluate over HTTP",
     "train": "train a parser or a segmenter",
 }
-"""All verbs, and what they do in a line."""
+"""All verbs, each with its one-line help."""
 
 EXTRAS = {
     **{"torch": "torch", "transformers": "torch", "spacy": "spacy", "matplotlib": "plot", "pyarrow": "parquet"},
@@ -41,7 +41,7 @@ EXTRAS = {
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints are one line, and say what might have been meant."""
+    """An argument parser whose errors are one line and suggest a correction."""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401
         try:
@@ -50,7 +50,7 @@ class _Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"{error.message}{guess(value, action.choices or ())}") from error
 
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
-        """End with an error for words that nobody knows."""
+        """Exit with an error that lists the unrecognized words."""
         option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), "")
         self.error(f"unrecognized arguments: {' '.join(unknown)}{guess(option, self._option_string_actions)}")
 
@@ -60,9 +60,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def make_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
-    """The parser of a command line; of the verbs that do not occur in it the arguments are left out."""
+    """Make the argument parser for a command line. Only verbs that occur in it get their arguments."""
     description = (
-        "Rhetorical structure trees: parse texts into them; read, convert, draw, compare, score and learn them."
+        "Parse texts into rhetorical structure trees; read, convert, draw, compare, score and learn such trees."
     )
     parser = _Parser(prog="genrst", description=description)
     parser.add_argument("--version", action="version", version=f"genrst {VERSION}")
@@ -79,14 +79,14 @@ def make_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
 
 
 def _complete_files(parser: argparse.ArgumentParser) -> None:
-    """Tell shtab, which makes completions for shells, that whatever has no choices may be a file."""
+    """Mark arguments without choices as files for shtab, which generates shell completions."""
     for action in parser._actions:
         if action.choices is None and action.nargs != 0:
             action.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program; returns the exit status."""
+    """Run the program and return the exit status."""
     try:
         return _main(argv)
     except KeyboardInterrupt:
@@ -95,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str] | None) -> int:
-    # NumPy has little to multiply, and starting its threads takes a tenth of a second.
+    # numpy multiplies only small matrices here, and starting its threads takes 0.1 s.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     words = sys.argv[1:] if argv is None else argv
     parser = make_parser(words)
@@ -123,13 +123,13 @@ def _run(arguments: argparse.Namespace) -> int:
         tell(error)
         return 1
     except BrokenPipeError:
-        # The reader of our output has seen enough.
+        # The reader has closed the pipe, as `head` does.
         _drop_output()
         return 0
     except ModuleNotFoundError as error:
         if error.name not in EXTRAS:
             raise
-        tell(f"this needs {error.name}: pip install 'genrst[{EXTRAS[error.name]}]'")
+        tell(f"{error.name} is not installed: pip install 'genrst[{EXTRAS[error.name]}]'")
         return 1
     except OSError as error:
         tell(f"{error.filename or 'standard input or output'}: {error.strerror or error}")
@@ -138,7 +138,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _drop_output() -> None:
-    """Forget what is still buffered: it has nowhere to go, and Python would try once more on its way out."""
+    """Drop buffered output, which Python would try to write again at exit."""
     sys.stdout = None
 
 

@@ -1,4 +1,4 @@
-"""The parsers that verbs read texts with: the arguments that choose one, and loading it."""
+"""Models on the command line: the arguments that choose a parser, and loading it."""
 
 import argparse
 from dataclasses import fields
@@ -14,41 +14,52 @@ if TYPE_CHECKING:
 
 
 def add_model_arguments(parser: argparse.ArgumentParser, title: str = "model") -> "argparse._ArgumentGroup":
-    """Add what chooses a parser; returns the group of these arguments."""
+    """Add the arguments that choose a parser, and return their group."""
     group = parser.add_argument_group(title)
     group.add_argument("--model", metavar="NAME|DIR", help=f"an installed model or a folder (default: {DEFAULT_MODEL})")
-    group.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda", "mps"))
-    group.add_argument("--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one)")
+    group.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda", "mps"), help="default: auto")
+    group.add_argument(
+        "--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one installed)"
+    )
     return group
 
 
 def add_search_arguments(parser: "argparse._ActionsContainer") -> None:
-    """Add how trees are found."""
-    parser.add_argument("--search", choices=get_args(Search))
-    parser.add_argument("--beam", type=int, metavar="K", help="how many hypotheses are kept")
-    parser.add_argument("--word-weight", type=float, metavar="W", help="of words in comparisons; 1: joint probability")
+    """Add the search options."""
+    parser.add_argument(
+        "--search", choices=get_args(Search), help="search algorithm; mbr and best are for chart parsers"
+    )
+    parser.add_argument("--beam", type=int, metavar="K", help="number of hypotheses to keep")
+    parser.add_argument(
+        "--word-weight",
+        type=float,
+        metavar="W",
+        help="weight of words when hypotheses are compared; 1: joint probability",
+    )
 
 
 def add_tree_arguments(parser: "argparse._ActionsContainer") -> None:
-    """Add what trees are like."""
+    """Add the options for the shape and labels of trees."""
     parser.add_argument(
         "--keep-whole",
         "--whole",
         choices=get_args(KeepWhole),
-        help="what trees do not cut (default: sentences in a chart, else nothing)",
+        help="text units that the tree must not split (chart parsers keep sentences whole by default)",
     )
     parser.add_argument(
-        "--relations", choices=get_args(Relations), help="how finely a chart names relations (default: as it says)"
+        "--relations",
+        choices=get_args(Relations),
+        help="granularity of a chart parser's relations (default: the model's)",
     )
 
 
 def add_why_argument(parser: "argparse._ActionsContainer", effect: str) -> None:
-    """Add that signals and secondary edges are found, and what becomes of them."""
+    """Add --why, which finds signals and secondary edges; `effect` is its help."""
     parser.add_argument("--why", dest="signals", action="store_true", help=effect)
 
 
 def load_options(arguments: argparse.Namespace) -> "LoadOptions":
-    """The options of `genrst.load` that the arguments give."""
+    """Return the arguments as options of `genrst.load`."""
     from genrst.parser.options import LoadOptions
 
     names = [field.name for field in fields(LoadOptions) if hasattr(arguments, field.name)]
@@ -56,7 +67,7 @@ def load_options(arguments: argparse.Namespace) -> "LoadOptions":
 
 
 def load_parser(arguments: argparse.Namespace) -> "Parser":
-    """The parser that the arguments choose."""
+    """Load the parser that the arguments choose."""
     with waiting(f"loading the model {arguments.model or DEFAULT_MODEL}"):
         options = load_options(arguments)
         from genrst.parser.loading import load_with, warn_of_options

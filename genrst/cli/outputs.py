@@ -1,8 +1,7 @@
-"""What verbs write: how results look in a file, and whether they go to standard output, one file, or a folder.
+"""Outputs of the verbs: the format of a file, and the target: standard output, one file, or a folder.
 
-Every file is written by a `Guard`, which knows what may be replaced. `Screen`, `OneFile` and `Folder` take the results
-of one source after the other; `open_outputs` chooses among them for `parse` and `segment`, `open_target` for `convert`
-and `render`.
+Every file is written by a `Guard`, which decides what may be replaced. `Screen`, `OneFile` and `Folder` take the
+results source by source. `open_outputs` chooses one of them for `parse`, `open_target` for `convert` and `render`.
 """
 
 import argparse
@@ -33,21 +32,21 @@ if TYPE_CHECKING:
 
 
 def make_guard(command: str, arguments: argparse.Namespace, sources: Sequence[AnySource]) -> Guard:
-    """The guard of the files of a command, which replaces none of its sources."""
+    """Make the guard for a command's output files; it never replaces a source."""
     return Guard(command, arguments.force, {source.path.resolve() for source in sources if source.is_file})
 
 
 def encode(content: str | bytes) -> bytes:
-    """Text as UTF-8; half of a surrogate pair, which JSON can hold, passes."""
+    """Encode text as UTF-8; lone surrogates, which JSON can contain, are passed through."""
     return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
 
 
-# How results look.
+# Formats.
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A document, and the title above it where several are shown."""
+    """A document, with a title for outputs that show several."""
 
     document: Document
     title: str = ""
@@ -55,18 +54,18 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How documents look in a file of this suffix."""
+    """The format of files with this suffix."""
 
     suffix: str
     make: Callable[[Document], str | bytes]
-    """The content of a file with one document."""
+    """Returns the content of a file with one document."""
     several: Literal["never", "on screen", "with titles", "list", "lines"] = "never"
-    """How several documents share a file: never, only on screen, under titles, as a JSON list, or one after another."""
+    """How a file holds several documents: never, only on screen, under titles, as a JSON list, or one after another."""
     is_plural: bool = False
     """Whether one text may yield several documents."""
 
     def content(self, results: Sequence[Result], are_several: bool = False) -> bytes:
-        """The content of a file. `are_several`: the run has several documents, even if there is only one here."""
+        """Return the content of a file; `are_several` says that the run, if not this file, has several documents."""
         if len(results) > 1 and self.several == "never":
             raise self.refusal(len(results))
         parts = [encode(self.make(result.document)) for result in results]
@@ -79,42 +78,44 @@ class Format:
         return b"".join(parts)
 
     def refusal(self, n_documents: int) -> UsageError:
-        """The error for documents that do not fit into one file."""
-        return UsageError(f"a {self.suffix} file holds one document, got {n_documents}; a folder takes several")
+        """Make the error for documents that do not fit into one file."""
+        return UsageError(f"a {self.suffix} file holds one document, got {n_documents}; write to a folder instead")
 
 
 NARY_SUFFIXES = (".dis", ".html", ".pdf", ".png", ".rs3", ".rs4", ".svg", ".txt")
-"""Files for people, where a chain of one multinuclear relation is the list that it stands for."""
+"""Formats for people, where a chain of one multinuclear relation is shown as an n-ary list."""
 
 
 def for_people(document: Document, suffix: str, is_binary: bool) -> Document:
-    """A document as a file of this suffix has it: the binary tree of a parser with its lists, unless told otherwise."""
+    """Return the document with n-ary lists if a parser made its binary tree and the format is for people."""
     if document.tree is None or document.model is None or is_binary or suffix not in NARY_SUFFIXES:
         return document
     return replace(document, tree=flatten(document.tree))
 
 
 def add_binary_argument(parser: argparse.ArgumentParser) -> None:
-    """Add that trees are drawn as parsers build them."""
-    parser.add_argument("--binary", action="store_true", help="draw lists of parsed trees as binary chains, too")
+    """Add --binary, which keeps trees as the parser builds them."""
+    parser.add_argument(
+        "--binary", action="store_true", help="keep parsed trees binary instead of merging lists into n-ary units"
+    )
 
 
 def is_drawing(output: str) -> bool:
-    """Whether results appear on a terminal, where a progress bar would be in their way."""
+    """Whether results are printed on a terminal, where a progress bar would interfere."""
     return output == "-" and sys.stdout is not None and sys.stdout.isatty()
 
 
 def add_colours_argument(parser: argparse.ArgumentParser) -> None:
-    """Add what the colours of a drawing say."""
+    """Add the option for what colours show."""
     parser.add_argument(
         "--colours",
         choices=get_args(Colours),
-        help="what colours show: relations (default), or how probable units are, as models with a chart know it",
+        help="colour by relation (default) or by the probability of each unit (chart parsers only)",
     )
 
 
 def text_width(output: str) -> int:
-    """The columns of text: those of a terminal, or what all can read."""
+    """Return the width of text output: the terminal's, or 80 columns elsewhere."""
     if not is_drawing(output):
         return _FILE_WIDTH
     import shutil
@@ -125,7 +126,7 @@ def text_width(output: str) -> int:
 def draw_text(
     document: Document, output: str, width: int | None = None, colours: Colours = "relation", why: bool = False
 ) -> str:
-    """A tree as text: on a terminal in colour and as wide as that, elsewhere plain; with its signals, if wanted."""
+    """Draw a tree as text, in colour and full width on a terminal and plain elsewhere; with `why`, also its signals."""
     width = text_width(output) if width is None else width
     is_painted = is_drawing(output) and not os.environ.get("NO_COLOR")
     from genrst.rendering.terminal import render_text
@@ -134,11 +135,11 @@ def draw_text(
 
 
 SUMMARY_SIZES = "a share of the words (20%%), a number of words (100w), sentences (3s) or EDUs (5)"
-"""For `--help`."""
+"""The sizes of a summary, for `--help`."""
 
 
 def summary_size(size: str, option: str) -> "SummarySize":
-    """The size of a summary: a share of the words, or a number of words, sentences or EDUs."""
+    """Parse the size of a summary: a share of the words, or a number of words, sentences or EDUs."""
     match = re.fullmatch(r"([0-9]{1,9})(w|s|)|([0-9]{1,3}(?:\.[0-9]{1,9})?)%", size)
     if match is None or not 0 < float(match[1] or match[3]) <= (float("inf") if match[1] else 100):
         rule = "a share of the words (20%), a number of words (100w) or sentences (3s), or of EDUs (5)"
@@ -149,21 +150,21 @@ def summary_size(size: str, option: str) -> "SummarySize":
     return {"n_words": number} if match[2] == "w" else {"n_sentences": number} if match[2] else {"n_edus": number}
 
 
-# Where results go.
+# Targets.
 
 
 class Outputs(Protocol):
-    """Takes the results of one source after the other."""
+    """Takes the results source by source."""
 
     def add(self, source: AnySource, results: Sequence[Result]) -> None:
-        """Show or write results as soon as possible."""
+        """Show or write the results of a source as soon as possible."""
 
     def finish(self) -> None:
-        """Show or write what had to wait for all others."""
+        """Show or write the results that had to wait for all sources."""
 
 
 class Screen:
-    """Standard output, where results appear at once."""
+    """Standard output, where results appear immediately."""
 
     def __init__(self, format: Format, are_several: bool) -> None:
         self.format = format
@@ -171,7 +172,7 @@ class Screen:
         self._is_empty = True
 
     def add(self, source: AnySource, results: Sequence[Result]) -> None:
-        """Show them, after a blank line if there were others."""
+        """Show the results, after a blank line if others came before."""
         del source
         gap = b"\n" if self.are_several and not self._is_empty and self.format.several != "lines" else b""
         content = gap + self.format.content(results, self.are_several)
@@ -182,11 +183,11 @@ class Screen:
             show_file(content)
 
     def finish(self) -> None:
-        """Nothing waits."""
+        """Do nothing: all results have been written."""
 
 
 class OneFile:
-    """One file, or standard output, for all results together."""
+    """One file, or standard output, that takes all results together."""
 
     def __init__(self, target: str, format: Format, guard: Guard, are_several: bool = False) -> None:
         self.target = target
@@ -198,12 +199,12 @@ class OneFile:
             guard.check_file(Path(target))
 
     def add(self, source: AnySource, results: Sequence[Result]) -> None:
-        """Keep them."""
+        """Keep the results until `finish`."""
         del source
         self._waiting += results
 
     def finish(self) -> None:
-        """Write the file, if there is something to write."""
+        """Write the file, unless there are no results."""
         if len(self._waiting) > 1 and self.format.several == "on screen":
             raise self.format.refusal(len(self._waiting))
         if not self._waiting:
@@ -216,9 +217,10 @@ class OneFile:
 
 
 class Folder:
-    """A file for each source, by its stem, if the format holds all its documents; else one for each, by its id.
+    """A folder with one file per source, named by its stem, or one per document, named by its id.
 
-    With `is_by_id` every document has a file of its own. What cannot be written is reported; the others are.
+    Each document gets its own file with `is_by_id`, or if the format cannot hold several. A file that cannot be written
+    is reported, and the run continues.
     """
 
     def __init__(self, path: Path, format: Format, guard: Guard, failures: Failures, is_by_id: bool = False) -> None:
@@ -228,10 +230,10 @@ class Folder:
         self._guard = guard
         self._failures = failures
         self._written: dict[tuple[int, int], str] = {}
-        """What became of which documents: files by their inodes, since names that differ may be one to the system."""
+        """The origin of each written file, by inode, because a file system may equate different names."""
 
     def check(self, sources: Sequence[AnySource]) -> None:
-        """Before anything is read: two sources must not become one file, and what is there may be replaced."""
+        """Check before reading that no two sources share an output file and that existing files may be replaced."""
         claimed: dict[Path, AnySource] = {}
         for source in sources:
             path = self._place(source, source.path.stem)
@@ -241,7 +243,7 @@ class Folder:
             self._guard.check(path)
 
     def add(self, source: AnySource, results: Sequence[Result]) -> None:
-        """Write them."""
+        """Write the results."""
         if self.is_by_id or (len(results) > 1 and self.format.several in ("never", "on screen")):
             for result in results:
                 document_id = result.document.id
@@ -252,7 +254,7 @@ class Folder:
                 self._write(self._place(source, source.path.stem), str(source.path), results)
 
     def finish(self) -> None:
-        """Nothing waits."""
+        """Do nothing: all results have been written."""
 
     def _place(self, source: AnySource, name: str) -> Path:
         return self.path / source.below / f"{name}{self.format.suffix}"
@@ -265,7 +267,7 @@ class Folder:
 
 
 def _inode(path: Path) -> tuple[int, int]:
-    """What a file system takes a file for; -1 if there is none."""
+    """Return the device and inode that identify a file, or -1 twice if it does not exist."""
     try:
         status = path.stat()
     except OSError:
@@ -278,13 +280,13 @@ def _clash(earlier: str, later: str, path: Path) -> UsageError:
 
 
 def file_name(document_id: str) -> str:
-    """The id as far as a file system takes it: an id from a `.json` file may have any characters."""
+    """Return the id as a valid file name: an id from a `.json` file may contain any characters."""
     name = "".join("_" if character == "/" or inert(character) != character else character for character in document_id)
     return name or "document"
 
 
 def is_folder(target: str) -> bool:
-    """Whether a target is a folder, existing or to be made: its name has no suffix or ends in a slash."""
+    """Whether a target is a folder: it is one already, its name has no suffix, or it ends in a slash."""
     return target != "-" and (_is_surely_folder(target) or not Path(target).suffix)
 
 
@@ -292,20 +294,22 @@ def _is_surely_folder(target: str) -> bool:
     return target.endswith(os.sep) or Path(target).is_dir()
 
 
-# `parse` and `segment`: --output PATH, --format NAME. `export` has these arguments, too.
+# `parse` and `segment`: --output PATH, --format NAME. `export` uses these arguments too.
 
 
 def add_output_arguments(parser: argparse.ArgumentParser, formats: Sequence[str], default: str, places: str) -> None:
-    """Add where results go, and in which format."""
+    """Add the arguments for the target and the format of results."""
     output = parser.add_mutually_exclusive_group()
-    output.add_argument("--format", choices=formats, help=f"default: by PATH, or {default}")
-    output.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
+    output.add_argument(
+        "--format", choices=formats, help=f"output format (default: by the suffix of PATH, or {default})"
+    )
+    output.add_argument("--json", dest="format", action="store_const", const="json", help="short for --format json")
     parser.add_argument("--output", metavar="PATH", default="-", help=f"{places} (default: -, standard output)")
     add_force_argument(parser)
 
 
 def choose_format(arguments: argparse.Namespace, names: Mapping[str, str], default: str) -> str:
-    """The name of the format: given, or by the suffix of a file; the default for a folder and standard output."""
+    """Return the name of the format: the given one, the one of the file's suffix, or the default."""
     output = arguments.output
     if output == "-" or is_folder(output):
         return str(arguments.format or default)
@@ -315,22 +319,22 @@ def choose_format(arguments: argparse.Namespace, names: Mapping[str, str], defau
     suffix = Path(output).suffix.lower()
     if suffix not in names:
         raise UsageError(
-            f"--output must be a folder, end in one of {', '.join(names)} or go with --format, got {output}"
+            f"--output must be a folder or end in one of {', '.join(names)}, or --format must be given, got {output}"
         )
     return names[suffix]
 
 
 def check_suffix(format: str, output: str, names: Mapping[str, str]) -> None:
-    """Refuse a file whose suffix promises another format; .txt and unknown ones promise nothing."""
+    """Refuse a file whose suffix belongs to another format; .txt and unknown suffixes are allowed."""
     suffix = Path(output).suffix.lower()
     if suffix != ".txt" and suffix in {*names, *FORMATS} and names.get(suffix) != format:
-        raise UsageError(f"--format {format} must not go with the suffix of another format, got {output}")
+        raise UsageError(f"--output has the suffix of another format than --format {format}, got {output}")
 
 
 def open_outputs(
     output: str, format: Format, guard: Guard, sources: Sequence[AnySource], failures: Failures
 ) -> Outputs:
-    """Open `-`, a file or a folder. Several sources, or a folder of them, need a folder or a format that joins them."""
+    """Open `-`, a file or a folder. Several sources need a folder, or a format that holds several documents."""
     are_several = len(sources) > 1 or any(source.folder for source in sources)
     if output == "-":
         if len(sources) > 1 and format.several == "never":
@@ -348,25 +352,25 @@ def open_outputs(
 
 
 def add_target_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add OUT, and what says its format."""
+    """Add OUT and the option for its format."""
     parser.add_argument("target", metavar="OUT", help="a file, a folder (with --to), or - for standard output")
-    parser.add_argument("--to", dest="target_format", metavar="FORMAT", help="format of files in a folder, or of -")
+    parser.add_argument("--to", dest="target_format", metavar="FORMAT", help="output format, if OUT is a folder or -")
     add_force_argument(parser)
 
 
 def target_suffix(arguments: argparse.Namespace, known: Collection[str]) -> str:
-    """The suffix of what is written, in lower case: the one of the file, not checked, or the one that --to names."""
+    """Return the lower-case suffix of the output: the file's own, which is not checked, or the one that --to names."""
     target = arguments.target
     if target == "-" or is_folder(target):
         stream = "standard output" if target == "-" else "a folder"
         return named_suffix(arguments.target_format, "--to", stream, known)
     if arguments.target_format is not None:
-        raise UsageError(f"--to must go with a folder or standard output (-), got {target}")
+        raise UsageError(f"--to works only with a folder or standard output (-), got {target}")
     return Path(target).suffix.lower()
 
 
 def open_target(target: str, format: Format, guard: Guard, failures: Failures) -> Outputs:
-    """Open OUT: a folder takes a file for each document, all else holds all documents together."""
+    """Open OUT: a folder gets one file per document; a file or standard output holds all documents."""
     if is_folder(target):
         return Folder(Path(target), format, guard, failures, is_by_id=True)
     return OneFile(target, format, guard)

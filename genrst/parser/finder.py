@@ -1,4 +1,4 @@
-"""What a parser asks of a model: the protocol that charts and the paper's model implement."""
+"""The protocol between a parser and its model, which charts and the model of the paper implement."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -11,31 +11,31 @@ if TYPE_CHECKING:
 
 
 class TreeFinder(Protocol):
-    """Reads texts, finds their EDUs and their trees. `genrst.chart.finder` and `genrst.rnng.finder` have one each."""
+    """Finds the EDUs and trees of texts; implemented in `genrst.chart.finder` and `genrst.rnng.finder`."""
 
     device: str
-    """`cpu`, or the kind of GPU it computes on."""
+    """`cpu`, or the kind of GPU."""
     labels: Sequence[Label]
     """The relation and the nuclearity of each label."""
     fine: Mapping[str, str]
-    """Finer relations that it can tell apart, each with the relation of its labels."""
+    """The finer relations that it distinguishes, each with the relation of its label."""
     has_distributions: bool
-    """Whether it knows the distribution over all trees."""
+    """Whether it computes the distribution over all trees."""
 
     def prepare(self, documents: Sequence[Document]) -> list[Document]:
-        """What is done to documents before their trees are found, such as annotation by spaCy; EDUs are kept."""
+        """Prepare documents for `find`, for example with annotation by spaCy; EDUs are kept."""
 
     def segment(self, documents: Sequence[Document]) -> list[Document]:
-        """Documents with EDUs and sentences, where they have none."""
+        """Add EDUs and sentences to documents that have none."""
 
     def find(self, documents: Sequence[Document], n: int = 1) -> list[list[Document]]:
-        """Each document with its n best trees, the best first; fewer if there are fewer."""
+        """Return each document with its n best trees, best first, or fewer if there are not as many."""
 
     def sample(self, document: Document, n: int, seed: int, particles: int) -> list[Document]:
-        """A document with n trees drawn from p(tree | words)."""
+        """Return the document with n trees drawn from p(tree | words)."""
 
     def distributions(self, documents: Sequence[Document]) -> "Iterator[Distribution]":
-        """The distribution over the trees of each document; only a chart has it."""
+        """Yield the distribution over the trees of each document; charts only."""
 
     def free_distribution(self, document: Document) -> "Distribution":
-        """The same without constraints and with nothing kept whole."""
+        """Return the distribution without constraints and with nothing kept whole."""

@@ -1,8 +1,8 @@
-"""Parsers on disk: where the folder of a model lies, what it holds, what is known of it, and how it is copied.
+"""Model folders: finding, reading, describing and copying them.
 
-A folder holds one model, or names several that choose together (`ensemble.json`): an *ensemble*. Models that are
-installed by name are folders in `genrst/models`, or packages of their own that name an entry point. The files of one
-model are described in `genrst.storage`. Networks are loaded by `genrst.parser.loading`; there is no PyTorch here.
+A folder holds one model, or an *ensemble*: a file `ensemble.json` that names several models. Installed models are
+folders in `genrst/models`, or packages with an entry point. The files of one model are described in `genrst.storage`.
+`genrst.parser.loading` loads networks; this module does not need PyTorch.
 """
 
 import math
@@ -19,11 +19,11 @@ from genrst.parser import DEFAULT_MODEL, SEARCHES, ModelKind
 from genrst.parser.options import ParserConfig
 
 MODELS = Path(__file__).parents[1] / "models"
-"""Where the models lie that come with the package."""
+"""The folder of the models that come with the package."""
 ENTRY_POINTS = "genrst.models"
-"""The group of entry points by which other packages offer models: a name, and the package whose folder it is."""
+"""The group of entry points by which other packages provide models: a name, and the package that is the folder."""
 MOST_MEMBERS = 100
-"""Of an ensemble; each takes memory."""
+"""The maximum number of members of an ensemble, because each takes memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +31,18 @@ class WeightedName:
     """A model of an ensemble."""
 
     model: str = ""
-    """Its folder, relative to that of the ensemble, or the name it is installed under."""
+    """Its folder, relative to the folder of the ensemble, or its installed name."""
     weight: float = 1.0
-    """Of its log-probabilities in the sum that trees are compared by."""
+    """The weight of its log-probabilities in the sum that ranks trees."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.weight) and self.weight > 0):
-            raise ConfigError(f"a member's weight must be a number above 0, got {self.weight} ({self.model!r})")
+            raise ConfigError(f"the weight of the member {self.model!r} must be greater than 0, got {self.weight}")
 
 
 @dataclass(frozen=True, slots=True)
 class EnsembleConfig:
-    """The models that choose together; the file `ensemble.json`."""
+    """The members of an ensemble: the file `ensemble.json`."""
 
     members: tuple[WeightedName, ...] = ()
 
@@ -52,17 +52,17 @@ class EnsembleConfig:
 
 
 def installed_models() -> dict[str, Path]:
-    """The folders of all models that are installed, by name: those of this package come first."""
+    """Return the folders of all installed models by name; models of this package take precedence."""
     return dict(sorted((_published_models() | _own_models()).items()))
 
 
 def _own_models() -> dict[str, Path]:
-    """The models that come with the package."""
+    """Return the models that come with the package."""
     return {path.name: path for path in MODELS.iterdir() if is_model(path)} if MODELS.is_dir() else {}
 
 
 def _published_models() -> dict[str, Path]:
-    """The models that other packages offer. No code of these packages is run: only their folder is looked for."""
+    """Return the models of other packages. Their code is not run; only their folder is located."""
     from importlib.metadata import entry_points
     from importlib.util import find_spec
 
@@ -77,7 +77,7 @@ def _published_models() -> dict[str, Path]:
 
 
 def _find_installed(name: str) -> Path | None:
-    """The folder of an installed model; other packages are asked only if this one does not have it."""
+    """Return the folder of an installed model; other packages are searched only if this one does not have it."""
     return _own_models().get(name) or _published_models().get(name)
 
 
@@ -87,23 +87,23 @@ def is_model(folder: Path) -> bool:
 
 
 def is_ensemble(folder: Path) -> bool:
-    """Whether a folder names several models that choose together, instead of holding one."""
+    """Whether a folder holds an ensemble."""
     return (folder / storage.ENSEMBLE).is_file()
 
 
 def find_model(name: str | Path | None = None) -> Path:
-    """The folder of a model: one that is installed under this name (`en` if none is given), or the folder itself."""
+    """Return the folder of a model, given its installed name (default: `en`) or the folder itself."""
     name = DEFAULT_MODEL if name is None else name
     if (installed := _find_installed(str(name))) is not None:
         return installed
     if not _is_folder(Path(name)):
-        known = ", ".join(installed_models()) or "none is"
-        raise ModelNotFoundError(f"a model must be installed ({known}) or be a folder, got {str(name)!r}")
+        known = ", ".join(installed_models()) or "none"
+        raise ModelNotFoundError(f"no model or folder named {str(name)!r} (installed models: {known})")
     return Path(name)
 
 
 def _find_beside(name: str, path: Path, what: str) -> Path:
-    """The folder of a model that a file names: relative to that of the file, or one that is installed."""
+    """Return the folder of a model that a file names, by a path relative to the file or by installed name."""
     folder = path.parent / name
     if not _is_folder(folder):
         folder = _find_installed(name) or folder
@@ -116,11 +116,11 @@ def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
     except OSError:
-        return False  # a name may be too long for one
+        return False  # the name may be too long for a path
 
 
 def read_parser_config(folder: Path) -> ParserConfig:
-    """The settings of a parser; what its folder leaves open is as the kind of model wants it."""
+    """Return the settings of a parser, with the defaults of its kind of model."""
     path = folder / storage.PARSER
     config = storage.read_config(ParserConfig, path) if os.path.lexists(path) else ParserConfig()
     kind = read_kind(folder)
@@ -133,50 +133,48 @@ def read_parser_config(folder: Path) -> ParserConfig:
 
 
 def read_kind(folder: Path) -> ModelKind:
-    """The kind of a parser's models, which is the same for all."""
+    """Return the kind of a parser's models, which must be the same for all members."""
     kinds = {_read_kind(place) for place, _ in read_models(folder)}
     if len(kinds) > 1:
-        raise ConfigError(f"{folder}: models that choose together must all be charts, or none, got a mixture")
+        raise ConfigError(f"{folder}: the members of an ensemble must be of one kind, got both chart and rnng models")
     return kinds.pop()
 
 
 def _read_kind(folder: Path) -> ModelKind:
-    """What a folder says that its model is; what else is wrong with it shows when it is loaded."""
+    """Return the kind that a folder declares; other errors in the folder are found when it is loaded."""
     path = folder / storage.CONFIG
     data = storage.read_json(path) if path.is_file() else None
     return "chart" if isinstance(data, dict) and data.get("kind") == "chart" else "rnng"
 
 
 def read_models(folder: Path) -> list[tuple[Path, float]]:
-    """The folders and weights of the models that a parser asks: its own, or those of an ensemble."""
+    """Return the folders and weights of a parser's models: its own, or the members of an ensemble."""
     if not is_ensemble(folder):
         return [(folder, 1.0)]
     path = folder / storage.ENSEMBLE
     if (folder / storage.WEIGHTS).exists():
-        raise ConfigError(f"{path}: an ensemble must have no weights of its own, got {storage.WEIGHTS}")
+        raise ConfigError(f"{path}: an ensemble must not have weights itself, got {storage.WEIGHTS}")
     models = []
     for member in storage.read_config(EnsembleConfig, path).members:
         place = _find_beside(member.model, path, "a member")
-        if is_ensemble(place):  # ensembles of ensembles would be no help, and could go round in circles
-            raise ConfigError(
-                f"{path}: a member must have weights of its own, got {member.model!r}, which is an ensemble"
-            )
+        if is_ensemble(place):  # nested ensembles would add nothing and could be circular
+            raise ConfigError(f"{path}: a member must not be an ensemble itself, got {member.model!r}")
         models.append((place, member.weight))
     return models
 
 
 def find_segmenter(folder: Path) -> Path | None:
-    """The folder of the chart that finds EDUs for a model that does not; None if it does."""
+    """Return the folder of the chart that segments for a model that cannot; None if the model can."""
     if read_kind(folder) == "chart":
         return None
     place = _find_beside(read_parser_config(folder).segmenter, folder / storage.PARSER, "segmenter")
     if read_kind(place) != "chart":
-        raise ConfigError(f"{folder / storage.PARSER}: segmenter must be a chart's model, got {str(place)!r}")
+        raise ConfigError(f"{folder / storage.PARSER}: segmenter must be a chart parser, got {str(place)!r}")
     return place
 
 
 def describe_model(folder: Path) -> dict[str, Any]:
-    """What is known about a parser without loading it, ready for JSON; of an ensemble, about each model, too."""
+    """Describe a parser without loading it, as JSON data; an ensemble includes its members."""
     parser, models, segmenter = read_parser_config(folder), read_models(folder), find_segmenter(folder)
     folders = {folder, *(place for place, _ in models)}
     files = {path.resolve() for place in folders for path in place.rglob("*") if path.is_file()}
@@ -221,12 +219,12 @@ def _config_type(kind: ModelKind) -> type[Any]:
 
 
 def copy_parser(folder: Path, config: ParserConfig, target: Path) -> None:
-    """Write a parser with these settings, and all that it needs, into a new folder: the whole of it, or nothing."""
+    """Write a parser with these settings, and everything it needs, to a new folder, atomically."""
     import tempfile
 
     try:
         if target.exists():
-            raise UsageError(f"a parser must be saved in a new folder, got {str(target)!r}")
+            raise UsageError(f"a parser must be saved to a new folder, but {str(target)!r} exists")
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name[:50]}.") as temporary:
             copy = Path(temporary) / "model"
@@ -243,13 +241,13 @@ def copy_parser(folder: Path, config: ParserConfig, target: Path) -> None:
     except OSError as error:
         if isinstance(error, GenrstError):
             raise
-        # shutil collects what went wrong in a list of several lines.
+        # shutil collects several errors in a list of lines.
         reason = error.strerror or "a file cannot be copied"
         raise OutputError(f"{target}: cannot be written: {reason}") from error
 
 
 def _copy_ensemble(models: Sequence[tuple[Path, float]], copy: Path) -> None:
-    """Each model becomes a sub-folder; a number before its name keeps it apart from all others."""
+    """Copy each member to a subfolder, with a number before its name to keep names unique."""
     members = []
     for number, (place, weight) in enumerate(models, start=1):
         name = f"{number}-{place.resolve().name}"
@@ -262,7 +260,7 @@ def _copy_model(folder: Path, copy: Path) -> None:
     import shutil
 
     def others(parent: str | os.PathLike[str], names: list[str]) -> set[str]:
-        """Folders inside that of the model that are none of its own, but may be other models."""
+        """Return the subfolders that do not belong to the model, which may be other models."""
         return {name for name in names if name != storage.ENCODER and (Path(parent) / name).is_dir()}
 
     shutil.copytree(folder, copy, ignore=others, copy_function=_copy_file)
@@ -272,5 +270,5 @@ def _copy_file(source: str, target: str) -> str:
     import shutil
 
     if not Path(source).is_file():
-        raise ModelNotFoundError(f"{source}: a file of the model must be a regular file, got something else")
+        raise ModelNotFoundError(f"{source}: a file of the model is not a regular file")
     return shutil.copy2(source, target)

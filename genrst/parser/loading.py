@@ -1,6 +1,6 @@
-"""From the folder of a model to a parser: the only place that tells kinds of models apart.
+"""Loading a parser from a model folder; only this module distinguishes the kinds of models.
 
-PyTorch is imported when a parser is loaded, spaCy when a model that needs it reads its first text.
+PyTorch is imported when a parser is loaded, spaCy when a model that needs it parses its first text.
 """
 
 import os
@@ -24,7 +24,7 @@ AnyModel = TypeVar("AnyModel")
 
 _RNNG_NEEDS = "PyTorch and spaCy: pip install 'genrst[torch,spacy]'"
 _GPU_FILES = ("/dev/nvidiactl", "/dev/dxg")
-"""What Linux has if there is an NVIDIA GPU, by itself or inside Windows."""
+"""Devices that exist if there is an NVIDIA GPU, on Linux or in WSL."""
 
 
 def load(
@@ -40,12 +40,12 @@ def load(
     relations: Relations | None = None,
     signals: bool = False,
 ) -> Parser:
-    """Load a parser by name (`en` if none is given) or from its folder; options replace the model's own settings.
+    """Load a parser by name (default: `en`) or from its folder; options override the settings of the model.
 
-    `device` is `auto`, `cpu`, `cuda` or `mps`; `max_stack` bounds the stacks that a step-by-step search follows, unless
-    it is word-level; `keep_whole` is what trees do not cut: `sentences`, `paragraphs` or `nothing`. `relations` is
-    `coarse` or `fine`, for a chart that knows fine ones. With `signals`, documents get the words that mark relations,
-    and secondary edges.
+    `device` is `auto`, `cpu`, `cuda` or `mps`. `max_stack` limits the stacks of a step-by-step search, except for
+    word-level search. `keep_whole` names the text units that trees must not split: `sentences`, `paragraphs` or
+    `nothing`. `relations` is `coarse` or `fine`, for chart parsers that have fine relations. With `signals`, documents
+    get signals (the words that mark relations) and secondary edges.
     """
     options = LoadOptions(device, pipeline, search, beam, word_weight, max_stack, keep_whole, relations, signals)
     warn_of_options(name_or_folder, options)
@@ -53,29 +53,29 @@ def load(
 
 
 def warn_of_options(name_or_folder: str | Path | None, options: LoadOptions) -> None:
-    """Warn of options that the model does not look at."""
+    """Warn about options that have no effect on the model."""
     folder = find_model(name_or_folder)
     kind = read_kind(folder)
     if idle := options.without_effect(kind):
         has = "has" if len(idle) == 1 else "have"
-        which = "which is a chart" if kind == "chart" else "which is no chart"
+        which = "which is a chart parser" if kind == "chart" else "which is not a chart parser"
         message = f"{' and '.join(idle)} {has} no effect on {read_parser_config(folder).name}, {which}"
         warnings.warn(ParserWarning(message), stacklevel=3)
 
 
 def load_with(name_or_folder: str | Path | None, options: LoadOptions) -> Parser:
-    """The same with options that are passed as a whole."""
+    """Load a parser with options that are given as one object."""
     folder = find_model(name_or_folder)
     config, kind = read_parser_config(folder), read_kind(folder)
     config = options.apply(config, kind)
     if options.signals and kind != "chart":
-        raise UsageError(f"signals need a chart's model, got {config.name}")
+        raise UsageError(f"signals require a chart parser, got the model {config.name}")
     _calm_threads()
     make_finder = _chart_finder if kind == "chart" else _rnng_finder
     try:
         finder = make_finder(folder, config, options)
     except MissingDependencyError:
-        raise  # it says what is missing
+        raise  # the message already names the missing library
     except ImportError as error:
         needs = f"{error.name}: pip install genrst" if kind == "chart" else _RNNG_NEEDS
         raise MissingDependencyError(f"the model {config.name!r} needs {needs}") from error
@@ -123,21 +123,21 @@ def _rnng_finder(folder: Path, config: ParserConfig, options: LoadOptions) -> Tr
 
 
 def _load_segmenter(folder: Path, device: str) -> TreeFinder:
-    """The chart that finds EDUs for another model."""
+    """Load the chart that segments for another model."""
     return load_with(find_segmenter(folder), LoadOptions(device=device)).finder
 
 
 def _load_members(
     folder: Path, config: ParserConfig, load_one: "Callable[..., AnyModel]"
 ) -> list[tuple[AnyModel, float, bool]]:
-    """The model of a folder, or those of an ensemble: each with its weight, and whether it lower-cases words."""
+    """Load the model of a folder or the members of an ensemble, each with its weight and its `lowercase` setting."""
     found, loaded = [], dict[Path, AnyModel]()
     for place, weight in read_models(folder):
         own = config if place == folder else read_parser_config(place)
-        # What an ensemble's settings say about encoders holds for all of its models.
+        # The encoder settings of an ensemble apply to all members.
         precision = own.encoder_precision if config.encoder_precision == "auto" else config.encoder_precision
         overlap = own.encoder_overlap if config.encoder_overlap is None else config.encoder_overlap
-        # A folder that is named twice takes its memory once.
+        # A folder that is named twice is loaded once.
         if place not in loaded:
             loaded[place] = load_one(place, precision=precision, overlap=overlap)
         found.append((loaded[place], weight, own.lowercase))
@@ -145,7 +145,7 @@ def _load_members(
 
 
 def choose_device(name: str) -> str:
-    """The device of that name. Where there can be no GPU, `auto` is the CPU, and PyTorch is not even imported."""
+    """Return the name of the device. Without a GPU, `auto` is the CPU and PyTorch is not imported."""
     has_gpu = find_spec("torch") and (sys.platform == "win32" or any(map(os.path.exists, _GPU_FILES)))
     if name == "cpu" or (name == "auto" and not has_gpu):
         return "cpu"
@@ -157,24 +157,24 @@ def choose_device(name: str) -> str:
 
 
 def _calm_threads() -> None:
-    """Let PyTorch's threads wait for each other without keeping a core busy, unless told otherwise.
+    """Limit how long PyTorch's threads spin while they wait for each other, unless the environment says otherwise.
 
-    A search is many small operations. Where another program needs a core, threads that spin make it ten times slower:
-    100 EDUs took 10 to 45 s on two cores with one of them busy, and 2 to 4 s with this; on idle cores it costs about a
-    tenth. It has no effect once PyTorch is imported.
+    A search consists of many small operations. If another program needs a core, spinning threads make it ten times
+    slower: on two cores, one of them busy, 100 EDUs took 10 to 45 s, and 2 to 4 s with this setting. On idle cores it
+    costs about 10%. It has no effect once PyTorch is imported.
     """
     if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
         os.environ["GOMP_SPINCOUNT"] = "1000"
 
 
 def use_one_thread() -> None:
-    """Compute with one thread in this process, because others run beside it."""
+    """Compute with one thread in this process, because other processes use the other cores."""
     os.environ["OMP_NUM_THREADS"] = "1"
     _use_one_torch_thread()
 
 
 def _use_one_torch_thread() -> None:
-    """In a forked process PyTorch's threads are gone, and it would wait for them for ever; one is always there."""
+    """Use one thread in a forked process, where PyTorch would wait forever for threads that no longer exist."""
     if (torch := sys.modules.get("torch")) is not None:
         torch.set_num_threads(1)
 

@@ -1,4 +1,4 @@
-"""How a parser is loaded, and how it parses: the settings of a model's folder, and what a user changes of them."""
+"""Parser options: the settings in a model folder, and the options by which users override them."""
 
 import math
 from dataclasses import asdict, dataclass, fields
@@ -12,34 +12,34 @@ from genrst.trees.constraints import KeepWhole
 
 @dataclass(frozen=True, slots=True)
 class ParserConfig:
-    """How a parser works; the file `parser.json`. What is None is as the kind of model wants it."""
+    """The settings of a parser: the file `parser.json`. None means the default of the kind of model."""
 
     name: str | None = None
-    """What parsed documents say about their origin; the name of the folder if not given."""
+    """The name that parsed documents record as their model (default: the name of the folder)."""
     search: Search | None = None
-    """How trees are found. In a chart: mbr, the tree whose units are expected to be right most often (minimum Bayes
-    risk), or best, the most probable tree (default: mbr). Step by step: bag, word, action or greedy (default: bag)."""
+    """The search. For charts: mbr (minimum Bayes risk, the highest expected number of correct units) or best (the most
+    probable tree); default: mbr. For step-by-step models: bag, word, action or greedy; default: bag."""
     beam: int = 10
     word_weight: float = 0.5
-    """The weight of words in comparisons; 1 is the joint probability."""
+    """The weight of words when hypotheses are compared; 1 gives the joint probability."""
     lowercase: bool = False
     """Whether words are lower-cased, as in training."""
     pipeline: str | None = None
-    """A spaCy pipeline by name; the best one installed if not given. Charts need none."""
+    """The name of a spaCy pipeline (default: the best one installed). Charts do not need one."""
     segmenter: str = "en"
-    """The chart that finds EDUs for a model that does not: installed, or a folder relative to this one."""
+    """The chart that segments for a model that cannot: an installed model, or a folder relative to this one."""
     encoder_precision: EncoderPrecision = "auto"
-    """Of a pretrained encoder; if `auto`, int8 for a chart on a CPU, and float32 elsewhere."""
+    """The precision of a pretrained encoder; `auto` is int8 for a chart on a CPU, and float32 otherwise."""
     encoder_overlap: float | None = None
-    """The share of a window that is also in the one before it; as in training if not given. Less is faster."""
+    """The share of a window that overlaps the previous one (default: as in training). Less is faster."""
     keep_whole: KeepWhole | None = None
-    """What trees do not cut: sentences, paragraphs and sentences, or nothing (default: sentences in a chart)."""
+    """Text units that trees must not split: sentences, paragraphs and sentences, or nothing. Charts: sentences."""
     relations: Relations = "fine"
-    """Whether a chart names relations as finely as its corpus does, if it has learned that."""
+    """Whether a chart outputs the fine relations of its corpus, if it has learned them."""
     temperature: float = 1.0
-    """Of a chart's scores; above 1, probabilities are less sure."""
+    """The temperature of a chart's scores; above 1, probabilities are less extreme."""
     calibration: Calibration | None = None
-    """How a chart's probabilities are corrected, so that they are right on average."""
+    """The calibration of a chart's probabilities."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature > 0):
@@ -56,7 +56,7 @@ class ParserConfig:
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """What a user says when a parser is loaded. What is None is as the model's folder says."""
+    """The options given when a parser is loaded. None means the setting in the model folder."""
 
     device: str = "auto"
     """`auto`, `cpu`, `cuda` or `mps`."""
@@ -65,19 +65,19 @@ class LoadOptions:
     beam: int | None = None
     word_weight: float | None = None
     max_stack: int | None = 40
-    """The largest stack that a step-by-step search follows, unless it is word-level; None: without a bound."""
+    """The largest stack that a step-by-step search allows, except for word-level search; None: no limit."""
     keep_whole: KeepWhole | None = None
     relations: Relations | None = None
     signals: bool = False
-    """Whether trees get signals and secondary edges."""
+    """Whether to find signals and secondary edges."""
 
     def without_effect(self, kind: ModelKind) -> list[str]:
-        """The options given that a model of some kind does not look at."""
+        """Return the given options that have no effect on this kind of model."""
         others = ("pipeline", "beam", "word_weight") if kind == "chart" else ("relations",)
         return [name for name in others if getattr(self, name) is not None]
 
     def apply(self, config: ParserConfig, kind: ModelKind) -> ParserConfig:
-        """The settings of a model of some kind, with these changes."""
+        """Return the settings of a model of this kind, overridden by these options."""
         changes = {field.name: getattr(self, field.name) for field in fields(self) if hasattr(config, field.name)}
         try:
             given = {name: value for name, value in changes.items() if value is not None}

@@ -1,7 +1,7 @@
-"""Parsing by several processes at once: batches go out, outcomes come back in order, warnings with them.
+"""Parsing in several processes: batches are sent out, and outcomes and warnings come back in order.
 
-Where the parser is on the CPU of a Linux machine, processes are forked and share its memory. Elsewhere each is started
-anew and loads a parser of its own.
+If the parser is on the CPU of a Linux machine, processes are forked and share its memory. Otherwise, each process is
+spawned and loads its own parser.
 """
 
 import os
@@ -21,20 +21,20 @@ Result = TypeVar("Result")
 Answer: TypeAlias = tuple[Result, list[Warning | str]]
 
 _work: Callable[[Any], object] | None = None
-"""What this process does with a batch."""
+"""The function that this process applies to a batch."""
 
 
 def can_fork(device_type: str) -> bool:
-    """Whether a process that is forked can use what this one has loaded."""
+    """Whether a forked process can use what this one has loaded."""
     return device_type == "cpu" and hasattr(os, "fork") and sys.platform != "darwin"
 
 
 def work_in_processes(
     batches: Iterator[Batch], make: Callable[[], Callable[[Batch], Result]], n_processes: int, is_forked: bool
 ) -> Iterator[Result]:
-    """What some processes make of batches, in order; at most two for each process are read ahead.
+    """Apply a function to batches in several processes, in order, reading at most two batches ahead per process.
 
-    `make` is called in each process, for what does the work; if that is started anew, it must be picklable.
+    `make` is called in each process and returns the function. If processes are spawned, it must be picklable.
     """
     told: set[str] = set()
     pending: deque[Future[Answer[Result]]] = deque()
@@ -48,14 +48,14 @@ def work_in_processes(
         while pending:
             yield _take(pending.popleft(), told)
     except BrokenProcessPool as error:
-        raise GenrstError("a process that parses has ended; perhaps there is too little memory for so many") from error
+        raise GenrstError("a parsing process has died, perhaps for lack of memory; try fewer processes") from error
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 def _start(make: Callable[[], Callable[[Any], object]]) -> None:
     global _work
-    os.environ["OMP_NUM_THREADS"] = "1"  # the processes themselves keep the cores busy
+    os.environ["OMP_NUM_THREADS"] = "1"  # the processes already use all cores
     _work = make()
 
 
@@ -68,7 +68,7 @@ def _do(batch: object) -> Answer[object]:
 
 
 def _take(future: "Future[Answer[Result]]", told: set[str]) -> Result:
-    """The result; warnings are given here, each once, whichever process had it."""
+    """Return the result, and issue its warnings here, each one only once over all processes."""
     result, caught = future.result()
     for warning in caught:
         if str(warning) not in told:

@@ -11,11 +11,11 @@ The service is stateless and reads and writes no files, unless `genrst annotate`
     PUT, DELETE  /v1/files/{number}/drafts/{id}      keep or discard unsaved work on it
     /v1/folder, /v1/pairs      states of files, agreement and adjudication (`genrst.serve.annotation.folder`)
 
-The page at `/`, where documents are annotated, is the common page (`genrst.rendering.page`) and parts of its own in
-`workbench/`: `edits.js`, `segments.js` and `notes.js` change documents, `bench.js` keeps the state, calls the service
-and draws, `drafts.js` and `files.js` keep and save, `panel.js`, `palette.js`, `attach.js` and `asking.js` are what can
-be done with a unit, and `commands.js` handles clicks and keys; `folder.js` lists the files, and
-`adjudicate.js` makes a third tree of two. It loads nothing from elsewhere.
+The page at `/`, where documents are annotated, combines the common page (`genrst.rendering.page`) with the parts in
+`workbench/`: `edits.js`, `segments.js` and `notes.js` change documents; `bench.js` holds the state, calls the service
+and draws; `drafts.js` and `files.js` store and save; `panel.js`, `palette.js`, `attach.js` and `asking.js` are the
+commands for a unit; `commands.js` handles clicks and keys; `folder.js` lists the files; `adjudicate.js` makes a third
+tree from two. The page loads nothing from other servers.
 """
 
 import asyncio
@@ -77,9 +77,9 @@ def make_app(
     files: Files | None = None,
     folder: Folder | None = None,
 ) -> Starlette:
-    """Return the service for some parsers, the first of which is the default, and for local files if there are any.
+    """Make the service for the given parsers, of which the first is the default, and for local files if given.
 
-    `folder` is what is known about the files besides.
+    `folder` adds the states of the files, the project and pairs of annotators.
     """
     service = _Service(Models(parsers), limits, folder or Folder(files or Files()))
     endpoints = service.endpoints() if files is None else [*service.endpoints(), *service.file_endpoints()]
@@ -101,12 +101,12 @@ def make_app(
 
 
 class _Service:
-    """The handlers of the endpoints, and what they share: models, limits, workers and local files."""
+    """The handlers of the endpoints and their shared state: models, limits, workers and local files."""
 
     def __init__(self, models: Models, limits: Limits, folder: Folder) -> None:
         self.models, self.limits, self.files, self.folder = models, limits, folder.files, folder
         self.metrics = Metrics(lambda: self.parsing.n_waiting)
-        # A batch of the longest short texts is as long as two of them.
+        # The longest texts that count as short are half a batch.
         most = min(limits.batch_edus // 2, limits.edus)
         short, long = (partial(models.run_batch, max_edus=edus) for edus in (most, limits.edus))
         self.parsing: Lanes[Task, Parsed] = Lanes(limits, most, short, long, self.metrics.observe_batch)
@@ -183,7 +183,7 @@ class _Service:
         return Response(generate_latest(self.metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
     async def list_files(self, _request: Request) -> Response:
-        """List the local files; those with the least certain trees come first."""
+        """List the local files, those with the least certain trees first."""
         return _json(self.files.list())
 
     async def open_file(self, request: Request) -> Response:
@@ -216,7 +216,7 @@ class _Service:
     def _find_draft(self, request: Request) -> tuple[LocalFile, str]:
         id = request.path_params["id"]
         if not (id.isascii() and id.isdecimal() and len(id) <= 16):
-            raise HTTPException(404, "there is no such draft; its id is a number")
+            raise HTTPException(404, "no such draft: the id must be a number")
         return self.files.find(request.path_params["number"]), id
 
     async def _open(self, file: LocalFile, request: Request | None = None) -> Opened:
@@ -228,7 +228,7 @@ class _Service:
             return file.keep(opened, await self._submit(request, task))
 
     async def _parse_files(self) -> None:
-        """Parse the local files without trees while no client waits, to know how certain their trees are."""
+        """Parse the local files without trees while no client waits, to find out how certain their trees are."""
         for file in self.files.queue:
             while self.parsing.n_waiting or self.documents.n_waiting:
                 await asyncio.sleep(0.1)
@@ -238,7 +238,7 @@ class _Service:
                 await self._open(file)
             except (GenrstError, HTTPException):
                 pass  # reported when the file is opened
-            except Exception as error:  # go on with the other files
+            except Exception as error:  # continue with the other files
                 LOGGER.error("failed", extra={"fields": describe_error(error)})
 
     async def _run_parser(self, request: Request, kind: type[Body], make_task: Callable[[Body, int], Task]) -> Response:
@@ -251,14 +251,14 @@ class _Service:
         return await self.parsing.submit(request, task, self.models.group(task), task.cost, is_long=is_long)
 
     async def _look(self, request: Request, work: Callable[[int], Result]) -> Result:
-        """Let the document worker do some work, which gets `max_edus`."""
+        """Run a function in the document worker; it receives `max_edus`."""
         result: Result = await self.documents.submit(request, lambda: work(self.limits.edus))
         return result
 
     async def _run(
         self, request: Request, kind: type[Body], work: Callable[[Body, int], Result], lock: Lock | None = None
     ) -> Result:
-        """Read the body of a request and let the document worker decode it and do the work, which gets `max_edus`."""
+        """Read the body of a request, then decode it and run a function on it in the document worker."""
         body, most = await self._bodies.read(request), self.limits.edus
 
         def do() -> Result:

@@ -1,6 +1,6 @@
-"""Connections: closed if a request or response gets stuck, and no more of them than the process has room for.
+"""Client connections: a limit on their number, and timeouts for stuck requests and responses.
 
-uvicorn has a time limit for idle connections, and none for a header that arrives byte by byte.
+uvicorn has a timeout for idle connections, but none for a header that arrives byte by byte.
 """
 
 import asyncio
@@ -10,11 +10,11 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADER_SECONDS = 10.0
-"""How long the header of a request may take to arrive, from the connection or the last response on."""
+"""Seconds within which a request header must arrive, counted from the connection or the last response."""
 READ_SECONDS = 60.0
-"""How long a client may take to read what fills the buffers."""
+"""Seconds within which a client must read what fills the buffers."""
 MOST_CONNECTIONS = 512
-"""Open connections. Where there are more, the client with the most loses the one that has waited longest."""
+"""Limit on open connections. Above it, the client with the most connections loses its longest idle one."""
 
 
 class Connection(H11Protocol):
@@ -26,30 +26,30 @@ class Connection(H11Protocol):
     _read_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:  # noqa: ANN401
-        """Expect a request; if there are too many connections, close another one."""
+        """Start the timer for a request; if there are too many connections, close another one."""
         super().connection_made(transport)
         if len(self.connections) > self.most_connections:
             self._make_room()
         self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Expect nothing any more."""
+        """Stop the timers."""
         self._stop_timer()
         self._stop_read_timer()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Expect the client to read."""
+        """Start the timer for the client to read."""
         super().pause_writing()
         self._read_timer = self.loop.call_later(READ_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Go on, because the client has read."""
+        """Stop the timer, because the client has read."""
         self._stop_read_timer()
         super().resume_writing()
 
     def handle_events(self) -> None:
-        """Handle what has arrived; go on expecting the rest of a header."""
+        """Handle the data that has arrived; keep the timer running if a header is incomplete."""
         super().handle_events()
         if self._is_waiting:
             self._expect()
@@ -58,7 +58,7 @@ class Connection(H11Protocol):
 
     @property
     def _is_waiting(self) -> bool:
-        """Whether no request has arrived that has no response yet."""
+        """Whether every request so far has been answered."""
         return self.cycle is None or self.cycle.response_complete
 
     def _expect(self) -> None:
@@ -77,7 +77,7 @@ class Connection(H11Protocol):
             self._read_timer = None
 
     def _make_room(self) -> None:
-        """Close the connection that has waited longest of the client with the most that wait."""
+        """Close the longest idle connection of the client with the most idle connections."""
         waiting = [one for one in self.connections if isinstance(one, Connection) and one is not self and one._timer]
         if not waiting:
             self.transport.abort()

@@ -1,6 +1,6 @@
-"""What the service does with documents and without a model: evaluate, render and convert them.
+"""Endpoints that need no model: evaluate, render and convert documents.
 
-Everything comes in as values and goes out as values; no file is read or written.
+Inputs and outputs are values; no file is read or written.
 """
 
 import warnings
@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from genrst.allowance import check_size as check_size  # for those that read documents in other ways
+from genrst.allowance import check_size as check_size  # re-exported for modules that read documents in other ways
 from genrst.document import Document
 from genrst.errors import CorpusWarning, UsageError
 from genrst.evaluation.report import evaluate, score_segmentation
@@ -36,7 +36,7 @@ _WARNINGS = RLock()
 
 
 def evaluate_documents(request: EvaluateRequest, max_edus: int) -> JsonObject:
-    """Return the scores that `genrst evaluate --json` prints; only of EDUs if no predicted document has a tree."""
+    """Return the scores of `genrst evaluate --json`; only segmentation scores if no predicted document has a tree."""
     with collected_warnings() as lines:
         gold, predicted = (_read_all(side, max_edus) for side in (request.gold, request.predicted))
     if any(document.tree for document in predicted):
@@ -58,7 +58,7 @@ def render_document(request: RenderRequest, max_edus: int) -> tuple[bytes, str]:
 
 
 def convert_documents(request: ConvertRequest, max_edus: int) -> JsonObject:
-    """Return documents or the content of a file."""
+    """Return documents, or the content of a file if the request has `to`."""
     request.check()
     with collected_warnings() as lines:
         documents = _read_content(request, max_edus)
@@ -73,10 +73,10 @@ def convert_documents(request: ConvertRequest, max_edus: int) -> JsonObject:
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Collect the warnings about the input, a line each; the list is complete when the block ends.
+    """Collect the warnings about the input as lines; the list is complete when the block ends.
 
-    Only one thread at a time does, because Python's warnings are those of all threads. There is no checkpoint inside:
-    the others would wait for one that waits for them.
+    Python's warning filters are shared by all threads, so a lock lets one thread collect at a time. The block must not
+    contain an allowance checkpoint, where a thread may wait for the others: that would be a deadlock.
     """
     lines: list[str] = []
     with _WARNINGS, warnings.catch_warnings(record=True) as caught:
@@ -117,8 +117,8 @@ def _draw(document: Document, request: RenderRequest) -> str | bytes:
 
 def _draw_difference(document: Document, other: Document, request: RenderRequest) -> str:
     if request.format not in ("svg", "html", "parts") or request.style == "classic" or request.colours != "relation":
-        known = "svg, html or parts, compact, coloured by relation"
-        raise UsageError(f"against must go with {known}, got {request.format}")
+        known = "svg, html or parts, in compact style, coloured by relation"
+        raise UsageError(f"against works only with {known}, got {request.format}")
     first, second = request.names or (["this tree", "the other"] if request.format == "parts" else ["first", "second"])
     if request.format == "parts":
         return _parts(difference_page(document, other, request.labels, (first, second)), [])

@@ -1,8 +1,8 @@
 """Two workers for jobs of one kind, so that a long job does not delay short ones.
 
-Short jobs have a lane of their own. While there are some, long work pauses between its steps, apart from a share of the
-time: so short jobs wait for a step of a long one, and not for its end, and long jobs still end. A job that turns out to
-be long changes lanes.
+Short jobs have their own lane. While there are short jobs, long work pauses between its steps, except for a share of
+the time. A short job therefore waits for one step of a long job, not for its end, and long jobs still make progress. A
+job that turns out to be long changes lanes.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -17,11 +17,11 @@ from genrst.allowance import SizeError
 from genrst.serve.worker import Limits, Turn, Worker
 
 SHARE = 0.2
-"""The share of the processor's time that long work gets while there is short work."""
+"""The share of CPU time that long work gets while there is short work."""
 MOST_CREDIT = 0.5
-"""How many seconds of it can be saved."""
+"""The maximum credit of long work, in seconds."""
 LINGER = 0.1
-"""For so many seconds after a batch, the next short jobs are expected."""
+"""Seconds after a batch during which more short jobs are expected."""
 
 Content = TypeVar("Content")
 Result = TypeVar("Result")
@@ -38,7 +38,7 @@ class Turns:
 
     @contextmanager
     def short(self) -> Iterator[None]:
-        """Do short work."""
+        """Run short work in the block."""
         start, self._is_busy = process_time(), True
         try:
             yield
@@ -49,7 +49,7 @@ class Turns:
                 self._changed.notify_all()
 
     def pause(self) -> None:
-        """Pay for the last step of long work, by this thread, and wait until there may be another one."""
+        """Charge this thread for its last step of long work, and wait until it may run another one."""
         with self._changed:
             used = thread_time()
             if self._is_contested:
@@ -65,7 +65,7 @@ class Turns:
                 self._paused += perf_counter() - self._since
 
     def clock(self) -> float:
-        """The seconds of long work: a clock that stands still while it pauses."""
+        """Return the time in seconds on a clock that stops while long work pauses."""
         with self._changed:
             now = perf_counter()
             return now - self._paused - (now - self._since if self._n_paused else 0)

@@ -1,9 +1,9 @@
-"""What surrounds every request: access control and security headers, metrics for Prometheus, and a log.
+"""Middleware: access control and security headers, metrics for Prometheus, and the log.
 
-A web page must not reach a service on this machine through the browser of its reader. It could do so with a domain
-name of its own that resolves to this machine (DNS rebinding), so the host must be an IP address, localhost or a name
-that was allowed. It could send a cross-site request, so the origin must be the host itself, and bodies must be JSON,
-which HTML forms cannot send. Only links to the pages work from everywhere.
+A web page from another site must not reach a service on this machine through the visitor's browser. It could use a
+domain name that resolves to this machine (DNS rebinding), so the host must be an IP address, localhost or an allowed
+name. It could send a cross-site request, so the origin must be the host itself, and bodies must be JSON, which HTML
+forms cannot send. Only links to the pages work from other sites.
 
 The log has one line of JSON per request on standard error. Neither it nor the metrics contain texts, document names or
 keys. A path is the path of an endpoint or `other`.
@@ -56,7 +56,7 @@ class Access:
 
 
 class AccessControl:
-    """The middleware."""
+    """Middleware that refuses requests from other hosts or sites and requests without the key."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app, self._access = app, access
@@ -83,12 +83,12 @@ class AccessControl:
     def _check(self, method: str, path: str, headers: Headers) -> None:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not is_host_allowed(hosts[0], self._access.hosts):
-            raise HTTPException(421, "the host must be an address, localhost or a name given by --allow-host")
+            raise HTTPException(421, "the Host header must be an IP address, localhost or a name given by --allow-host")
         is_visit = method == "GET" and path in PAGES and _is_visit(headers)
         if not (is_visit or _is_same_origin(headers, hosts[0])):
-            raise HTTPException(403, "a request must not come from a page of another site")
+            raise HTTPException(403, "requests from pages of other sites are not allowed")
         if self._access.key is not None and path not in PUBLIC_PATHS and not self._has_key(headers):
-            rule = "a request must have the key of the service: Authorization: Bearer KEY"
+            rule = "the API key is missing or wrong; send Authorization: Bearer KEY"
             raise HTTPException(401, rule, {"WWW-Authenticate": "Bearer"})
         media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
         if method in BODY_METHODS and media_type != "application/json":
@@ -111,7 +111,7 @@ def is_host_allowed(host: str, names: Sequence[str]) -> bool:
 
 
 def is_address(name: str) -> bool:
-    """Whether this is an IP address and not a name."""
+    """Whether this is an IP address rather than a name."""
     try:
         ipaddress.ip_address(name)
     except ValueError:
@@ -168,8 +168,8 @@ class Metrics:
         self.seconds = Histogram("genrst_request_seconds", "Response time.", ("path",), registry=registry)
         sizes = (1, 2, 4, 8, 16, 32, 64)
         self.batches = Histogram("genrst_batch_requests", "Requests per batch.", buckets=sizes, registry=registry)
-        self.busy = Counter("genrst_model_seconds", "Time that the models were busy.", registry=registry)
-        self.edus = Counter("genrst_edus", "EDUs in the responses of models.", registry=registry)
+        self.busy = Counter("genrst_model_seconds", "Time that the models were busy, in seconds.", registry=registry)
+        self.edus = Counter("genrst_edus", "EDUs in responses.", registry=registry)
         Gauge("genrst_waiting_requests", "Requests that wait for a model.", registry=registry).set_function(n_waiting)
 
     def observe_batch(self, n_requests: int, seconds: float) -> None:
@@ -179,7 +179,7 @@ class Metrics:
 
 
 class Observer:
-    """The middleware that counts and logs requests, and responds to those that fail with an unexpected error."""
+    """Middleware that counts and logs requests, and responds to those that fail with an unexpected error."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str]) -> None:
         self._app, self._metrics, self._paths = app, metrics, paths
@@ -209,7 +209,9 @@ class Observer:
         except Exception as error:
             LOGGER.error("failed", extra={"fields": {"request": id, **describe_error(error)}})
             if status == 0:
-                response = JSONResponse({"error": f"the service has failed; its log has more, under {id}"}, 500)
+                response = JSONResponse(
+                    {"error": f"internal error; the service log has details under request {id}"}, 500
+                )
                 await response(scope, receive, send_with_id)
         finally:
             path, seconds = scope["path"] if scope["path"] in self._paths else "other", perf_counter() - start

@@ -24,11 +24,11 @@ _SCHEMAS = "#/components/schemas/"
 _JSON = "application/json"
 
 _ERRORS = """
-401: the key is missing or wrong; 403: the request comes from a page of another site; 404: there is no such file; 405:
-the path has other methods, which Allow names; 408: the body arrived too slowly; 409: another program has changed the
-file; 413: the body is too large; 415: the Content-Type is not application/json; 421: the host is not a name of the
+401: the API key is missing or wrong; 403: the request comes from a page of another site; 404: no such file; 405:
+the method is not one that Allow lists; 408: the body arrived too slowly; 409: another program has changed the
+file; 413: the body is too large; 415: the Content-Type is not application/json; 421: the Host is not a name of the
 service; 422: the request, its document or its constraints are invalid, or the document is too large or takes too
-long; 429: too many requests are waiting, and Retry-After says when to try again; 501: a library that this needs is
+long; 429: too many requests are waiting, and Retry-After says when to try again; 501: a required library is
 not installed; 503: the request has waited too long, or the service is shutting down; 507: the file cannot be written
 """
 
@@ -52,7 +52,7 @@ def describe(endpoints: Sequence[Endpoint], *, needs_key: bool) -> dict[str, Any
     error = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
     bodies = [endpoint.body for endpoint in endpoints if endpoint.body is not None]
     components: dict[str, Any] = {"schemas": {**schemas(bodies), "Error": error}}
-    text = "Rhetorical structure trees of texts. Documents are JSON; the service stores nothing."
+    text = "Parse texts into rhetorical structure trees. Documents are JSON; the service stores nothing."
     info = {"title": "genrst", "version": VERSION, "description": text}
     description: dict[str, Any] = {"openapi": "3.1.0", "info": info, "paths": paths, "components": components}
     if needs_key:

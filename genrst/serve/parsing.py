@@ -1,4 +1,4 @@
-"""The parsers of the service: what clients can ask of them, and how a batch of requests is parsed."""
+"""The parsers of the service: the tasks that clients can submit, and running a batch of tasks."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from genrst.trees.node import units
 EDU_CHARACTERS = 50
 """Typical EDU length, in characters, to estimate the number of EDUs in raw text."""
 ALTERNATIVES_COST, CUBIC_COST = 3, 50_000
-"""Alternatives take as long as three more trees; one more tree of n EDUs takes as long as n³ / 50,000 EDUs."""
+"""Cost model: alternatives cost as much as three more trees; an extra tree of n EDUs costs n³ / 50,000 EDUs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What to find for an item: its EDUs only, or its best trees and the alternative labels of their units."""
+    """What to compute for an item: its EDUs only, or its best trees with alternative labels."""
 
     item: Item
     model: str
@@ -41,21 +41,21 @@ class Task:
 
     @property
     def cost(self) -> int:
-        """The number of EDUs that could be parsed in the same time: further trees and alternatives cost much more."""
+        """The number of EDUs that could be parsed in the same time; extra trees and alternatives cost much more."""
         n_searches = self.trees - 1 + (ALTERNATIVES_COST if self.alternatives else 0)
         return self.size + n_searches * self.size**3 // CUBIC_COST
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The documents that were found for a task, the best tree first."""
+    """The resulting documents of a task, best tree first."""
 
     documents: Sequence[Document]
     alternatives: Sequence[JsonObject] = ()
     warnings: Sequence[str] = ()
 
     def as_dict(self) -> JsonObject:
-        """Return what the service responds with."""
+        """Return the JSON response."""
         return {
             "documents": [document_to_dict(document) for document in self.documents],
             **({"alternatives": list(self.alternatives)} if self.alternatives else {}),
@@ -72,7 +72,7 @@ class Models:
             names = ", ".join(str(parser.config.name) for parser in parsers)
             raise UsageError(f"models must have different names, got {names}")
         self.description = {"models": [self._describe(name, parser) for name, parser in self.parsers.items()]}
-        """What clients are told about the models; their paths are left out."""
+        """The description of the models for clients, without their paths."""
 
     def parse_task(self, request: ParseRequest, max_edus: int) -> Task:
         """Return the task of a parse request."""
@@ -80,7 +80,7 @@ class Models:
             item = request.item()
         name = self._name(request.model)
         if request.alternatives and not self._is_chart(name):
-            raise UsageError(f"alternatives must go with a chart's model, got {name}")
+            raise UsageError(f"alternatives require a chart parser, got the model {name}")
         return _checked(Task(item, name, request.trees, request.alternatives, warnings=warnings), max_edus)
 
     def segment_task(self, request: SegmentRequest, max_edus: int) -> Task:
@@ -99,7 +99,7 @@ class Models:
         return task.model, task.is_segmentation
 
     def is_long(self, task: Task) -> bool:
-        """Return whether a task counts as long whatever its size: its model does not run in two threads."""
+        """Whether a task counts as long regardless of its size, because its model does not run in two threads."""
         return not self._is_chart(task.model)
 
     def run_batch(self, tasks: Sequence[Task], max_edus: int) -> list[Parsed | Exception]:
@@ -161,12 +161,12 @@ def _result(task: Task, found: Sequence[Document] | Distribution | Failure) -> P
         documents = found
     warnings = list(task.warnings)
     if not looks_english(documents[0].text or ""):
-        warnings.append(f"{documents[0].id}: the text does not look English; its tree will mean little")
+        warnings.append(f"{documents[0].id}: the text does not look like English; its tree is unreliable")
     return Parsed(documents, alternatives, warnings)
 
 
 def _alternatives(found: Distribution, document: Document, n: int) -> list[JsonObject]:
-    """Return the most probable labels of every unit of a tree."""
+    """Return the most probable labels of each unit of a tree."""
     if n == 0 or document.tree is None:
         return []
     result = []

@@ -1,7 +1,7 @@
-"""The queue of a worker: jobs of several clients, who take turns.
+"""The queue of a worker: jobs of several clients, which are served in turn.
 
-A client with many jobs waits for its own, not the others for it. If the queue is full, the client with the most jobs
-loses its newest one to a client with fewer. The queue belongs to the event loop, so it needs no lock.
+A client with many jobs delays only itself. If the queue is full, the client with the most jobs loses its newest one to
+a client with fewer. The queue belongs to the event loop, so it needs no lock.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 @dataclass(eq=False, slots=True)
 class Job(Generic[Content, Result]):
-    """Jobs of the same group may run in one batch; the size is roughly the number of EDUs."""
+    """A job. Jobs of the same group may run in one batch; the size is roughly the number of EDUs."""
 
     content: Content
     group: Hashable
@@ -29,12 +29,12 @@ class Job(Generic[Content, Result]):
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether nobody waits for the result any more."""
+        """Whether no client waits for the result any more."""
         return self.result.cancelled()
 
 
 class FairQueue(Generic[Content, Result]):
-    """Jobs by client; the client whose turn it is comes first."""
+    """Jobs by client, in the order of their turns."""
 
     def __init__(self) -> None:
         self._clients: dict[Hashable, deque[Job[Content, Result]]] = {}
@@ -46,18 +46,18 @@ class FairQueue(Generic[Content, Result]):
         return job in self._clients.get(job.client, ())
 
     def add(self, job: Job[Content, Result]) -> None:
-        """Put a job behind those of its client."""
+        """Append a job to the jobs of its client."""
         self._clients.setdefault(job.client, deque()).append(job)
 
     def remove(self, job: Job[Content, Result]) -> None:
-        """Take a job out."""
+        """Remove a job."""
         own = self._clients[job.client]
         own.remove(job)
         if not own:
             del self._clients[job.client]
 
     def make_room(self, client: Hashable) -> Job[Content, Result] | None:
-        """Take out the newest job of the client with the most, if this one would still have fewer; else None."""
+        """Remove and return the newest job of the busiest client, unless `client` would have as many jobs."""
         if not self._clients:
             return None
         busiest = max(self._clients.values(), key=len)
@@ -68,20 +68,20 @@ class FairQueue(Generic[Content, Result]):
         return job
 
     def take_batch(self, most: int, most_size: int) -> list[Job[Content, Result]]:
-        """Take the first job, and others of its group as far as the limits allow: of each client one in turn."""
+        """Take the first job and, within the limits, others of its group, one client after the other."""
         batch: list[Job[Content, Result]] = []
         for job in list(self._in_turn()):
             fits = len(batch) < most and sum(one.size for one in batch) + job.size <= most_size
             if not batch or (fits and job.group == batch[0].group):
                 batch.append(job)
                 self.remove(job)
-        for client in dict.fromkeys(job.client for job in batch):  # whoever was served goes to the end
+        for client in dict.fromkeys(job.client for job in batch):  # clients that were served move to the end
             if client in self._clients:
                 self._clients[client] = self._clients.pop(client)
         return batch
 
     def _in_turn(self) -> Iterator[Job[Content, Result]]:
-        """The first job of each client, then the second of each, and so on."""
+        """Yield the first job of each client, then the second of each, and so on."""
         waiting = [iter(own) for own in self._clients.values()]
         while waiting:
             going_on = []
@@ -93,7 +93,7 @@ class FairQueue(Generic[Content, Result]):
 
 
 def client_of(request: Request | None) -> str:
-    """Return who asks, by address; of IPv6 the network, which one client can fill. The service itself is nobody."""
+    """Return the address of the client: for IPv6 its /64 network, for the service's own jobs an empty string."""
     host = request.client.host if request is not None and request.client is not None else ""
     if ":" not in host:
         return host

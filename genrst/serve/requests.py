@@ -1,9 +1,9 @@
-"""The request bodies of the service as pydantic models, which validate them and describe them in OpenAPI.
+"""The request bodies of the service as pydantic models, which validate them and provide their OpenAPI schemas.
 
-Documents are as in `genrst/formats/document.schema.json`.
+The schema of documents is `genrst/formats/document.schema.json`.
 
-Bodies are read within the limits of the service, and decoded by our own JSON reader because trees can be deeper than
-other readers allow.
+Bodies are read within the limits of the service. They are decoded by our own JSON reader, because trees can be nested
+more deeply than other readers allow.
 """
 
 import asyncio
@@ -28,14 +28,14 @@ from genrst.serve.worker import CLIENT_LEFT, Limits
 from genrst.trees.node import Leaf, Unit
 
 MAX_TREES = 20
-"""The most trees, and labels per unit, that a request can ask for."""
+"""The maximum number of trees, and of labels per unit, in a request."""
 
 DOCUMENT_SCHEMA = {"const": "a document"}
-"""Stands for the schema of documents, which is not a pydantic model; `genrst.serve.openapi` puts in the reference."""
+"""A placeholder for the schema of documents, which `genrst.serve.openapi` replaces by a reference."""
 JsonDocument: TypeAlias = Annotated[dict[str, Any], WithJsonSchema(DOCUMENT_SCHEMA)]
 TextFormat: TypeAlias = Literal["dis", "rs3", "rs4", "json", "jsonl", "edus"]
 AnyFormat: TypeAlias = Literal["dis", "rs3", "rs4", "json", "jsonl", "rsd", "edus"]
-ModelName = Annotated[str | None, Field(description="A model that /v1/models lists (default: the first).")]
+ModelName = Annotated[str | None, Field(description="The name of a model from /v1/models (default: the first).")]
 
 _EDUS: Any = ["It rained all day,", "so we stayed in.", "Nobody minded."]
 _TREE = Unit("elaboration", "NS", (Unit("causal", "SN", (Leaf(0), Leaf(1))), Leaf(2)))
@@ -63,7 +63,7 @@ class SegmentRequest(_Request):
 
 
 class ParseRequest(_Request):
-    """What to parse: exactly one of a text, a list of EDUs, or a document, whose EDUs and constraints are kept."""
+    """An input to parse: a text, a list of EDUs, or a document, whose EDUs and constraints are kept."""
 
     model_config = _examples(
         {"text": " ".join(_EDUS)}, {"edus": _EDUS, "id": "rain"}, {"document": EXAMPLE, "trees": 2}
@@ -72,18 +72,23 @@ class ParseRequest(_Request):
     text: str | None = Field(None, min_length=1)
     edus: list[str] | None = Field(None, min_length=1)
     document: JsonDocument | None = None
-    id: str | None = Field(None, description="The name of a document that has none.")
+    id: str | None = Field(None, description="The name of the document, if it does not have one.")
     model: ModelName = None
     trees: int = Field(1, ge=1, le=MAX_TREES, description="How many of the best trees to return.")
     alternatives: int = Field(
-        0, ge=0, le=MAX_TREES, description="How many labels to return for each unit of the best tree; charts only."
+        0,
+        ge=0,
+        le=MAX_TREES,
+        description="How many labels to return for each unit of the best tree; chart parsers only.",
     )
 
     def item(self) -> Item:
-        """Return what is to be parsed."""
+        """Return the item to parse."""
         given = [name for name in ("text", "edus", "document") if getattr(self, name) is not None]
         if len(given) != 1:
-            raise UsageError(f"a request must have one of text, edus and document, got {', '.join(given) or 'none'}")
+            raise UsageError(
+                f"a request must have exactly one of text, edus and document, got {', '.join(given) or 'none of them'}"
+            )
         name = self.id or "text"
         if self.text is not None:
             return Text(name, self.text)
@@ -93,7 +98,7 @@ class ParseRequest(_Request):
 
 
 class EvaluateRequest(_Request):
-    """Predicted documents and the gold documents with the same names."""
+    """Gold documents, and predicted documents with the same names."""
 
     model_config = _examples({"gold": [EXAMPLE], "predicted": [OTHER]})
 
@@ -117,13 +122,14 @@ class RenderRequest(_Request):
     document: JsonDocument
     against: JsonDocument | None = Field(None, description="Draw the difference from this document (svg, html).")
     format: Literal["svg", "html", "txt", "png", "pdf", "parts"] = Field(
-        "svg", description="`parts`: the parts of an HTML page as JSON, for a page that shows several trees in turn."
+        "svg",
+        description="`parts` returns the parts of an HTML page as JSON, for pages that show several trees in turn.",
     )
     style: Literal["classic", "compact"] | None = None
     colours: Literal["relation", "certainty"] = "relation"
     width: int = Field(80, ge=20, le=400, description="Columns of txt.")
-    labels: Literal["coarse", "fine"] = Field("coarse", description="How relations are compared with `against`.")
-    names: list[str] | None = Field(None, min_length=2, max_length=2, description="What the two trees are called.")
+    labels: Literal["coarse", "fine"] = Field("coarse", description="How to compare relations with `against`.")
+    names: list[str] | None = Field(None, min_length=2, max_length=2, description="Names for the two trees.")
 
 
 class ConvertRequest(_Request):
@@ -172,20 +178,20 @@ class DraftRequest(_Request):
 
 
 _UPLOADS_PER_PLACE = 4
-"""Concurrent uploads for each place in the queue; each takes memory."""
+"""Limit on concurrent uploads per place in the queue, because each upload takes memory."""
 SHORT_BODY = 1 << 16
-"""Bodies with more bytes are large: they are decoded, and drawn, converted and scored, apart from others."""
+"""The size in bytes above which a body counts as long and is processed in the lane for long jobs."""
 _DRAIN = 16
-"""How many times as large as the limit a body may be and still be read to its end."""
+"""A body of up to this many times the limit is still read to its end."""
 
 Body = TypeVar("Body", bound=BaseModel)
 
 
 class BodyReader:
-    """Reads the bytes of request bodies; refuses bodies that are too large, too slow or too many at a time.
+    """Reads the bytes of request bodies; refuses bodies that are too large or too slow, and too many uploads at a time.
 
-    If there are too many, the client with the most of them loses its oldest one to a client with fewer. After a large
-    body, a client waits as long as if it sent the largest that is allowed in a second.
+    If there are too many uploads, the client with the most loses its oldest one to a client with fewer. After a large
+    body, the next one of the same client is delayed, which limits each client to the maximum body size per second.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -255,21 +261,21 @@ class BodyReader:
 MOST_EDUS = Limits().edus
 _DEPTH_AROUND_TREES = 20
 _STEPS = bytes({ord("["): 1, ord("{"): 1, ord("]"): 255, ord("}"): 255}.get(sign, 0) for sign in range(256))
-"""What each byte adds to the depth, as a number of eight bits with a sign."""
+"""What each byte adds to the nesting depth, as signed 8-bit integers."""
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
 
 def _check_depth(body: bytes, limit: int) -> None:
-    """Refuse a body that is nested too deeply before it is decoded, which takes long."""
+    """Refuse a body that is nested too deeply before decoding it, which would take long."""
     if body.count(b"[") + body.count(b"{") <= limit:
         return
     steps = np.frombuffer(_STRING.sub(b"", body).translate(_STEPS), np.int8)
     if np.cumsum(steps, dtype=np.int32).max(initial=0) > limit:
-        raise CorpusFormatError(f"the body must not be nested more than {limit} levels deep")
+        raise CorpusFormatError(f"the body is nested too deeply (limit {limit} levels)")
 
 
 def read_request(kind: type[Body], body: bytes, max_edus: int = MOST_EDUS) -> Body:
-    """Decode and validate a body; it may be nested as deeply as a tree of so many EDUs."""
+    """Decode and validate a body, which may be nested as deeply as a tree of `max_edus` EDUs."""
     _check_depth(body, 2 * max_edus + _DEPTH_AROUND_TREES)
     try:
         data = loads(body.decode("utf-8"))

@@ -1,8 +1,8 @@
 """A worker: a bounded queue of jobs and one thread that runs them, several at a time.
 
-The queue is bounded, and so are the time that a job waits in it and the time that it takes. A job whose client has
-disconnected is removed from the queue, or stopped. Jobs are stopped between their steps (`genrst.allowance`). What they
-do is decided elsewhere (`genrst.serve.parsing`, `genrst.serve.documents`).
+The length of the queue, the waiting time of a job and its running time are limited. A job whose client has disconnected
+is removed from the queue, or stopped. Jobs are stopped between their steps (`genrst.allowance`). The jobs themselves
+are defined in `genrst.serve.parsing` and `genrst.serve.documents`.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from genrst.allowance import allowance
 from genrst.serve.queues import FairQueue, Job, client_of
 
 CLIENT_LEFT = 499
-"""The status, in logs, of a request whose client has disconnected."""
+"""The status that is logged for a request whose client has disconnected."""
 
 Content = TypeVar("Content")
 Result = TypeVar("Result")
@@ -33,41 +33,41 @@ Done: TypeAlias = tuple[Sequence[Result | Exception], float]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of the service."""
+    """The limits of the service."""
 
     bytes: int = 2_000_000
-    """Size of a request body."""
+    """Maximum size of a request body."""
     edus: int = 2_000
-    """EDUs in a document."""
+    """Maximum number of EDUs in a document."""
     queue: int = 64
-    """Requests that wait for a worker."""
+    """Maximum number of requests that wait for a worker."""
     wait: float = 30.0
-    """Seconds that a request may wait in the queue, and that its body may take to arrive."""
+    """Maximum seconds that a request waits in the queue, and that its body takes to arrive."""
     seconds: float = 60.0
-    """Seconds that a request may take when its turn has come."""
+    """Maximum seconds of computing for a request."""
     batch: int = 16
-    """Requests in a batch."""
+    """Maximum number of requests in a batch."""
     batch_edus: int = 500
-    """EDUs in a batch, unless a single document has more."""
+    """Maximum number of EDUs in a batch, unless a single document has more."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """How a worker takes turns with another one; without any of this, it does not."""
+    """Hooks by which a worker takes turns with another one; by default it does not."""
 
     around: Callable[[], AbstractContextManager[None]] = nullcontext
-    """Entered for the time of a batch."""
+    """Returns a context manager that wraps each batch."""
     pause: Callable[[], object] = lambda: None
-    """Called between the steps of a batch."""
+    """Is called between the steps of a batch."""
     clock: Callable[[], float] = perf_counter
-    """The time that counts against the limit of a job."""
+    """Returns the time that counts towards the limit of a job."""
 
 
 class Worker(Generic[Content, Result]):
-    """Runs jobs in a thread of its own.
+    """Runs jobs in its own thread.
 
-    `run_batch` gets the contents of a batch and returns their results; an exception among them is raised for its own
-    job. `on_batch` is told the size of each batch and the seconds that it took.
+    `run_batch` takes the contents of a batch and returns their results; an exception in the list is raised for that job
+    only. `on_batch` is called with the size of each batch and the seconds that it took.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Worker(Generic[Content, Result]):
         self._limits, self._run_batch, self._on_batch, self._turn = limits, run_batch, on_batch, turn
         self._queue: FairQueue[Content, Result] = FairQueue()
         self._batches: SimpleQueue[tuple[list[Job[Content, Result]], Future[Done[Result]]] | None] = SimpleQueue()
-        self._thread = Thread(target=self._work, daemon=True)  # a second Ctrl-C does not wait for it
+        self._thread = Thread(target=self._work, daemon=True)  # daemon: a second Ctrl-C does not wait for it
         self._runner: asyncio.Task[None] | None = None
         self._is_closed = False
         self._seconds_per_job = 0.1  # a moving average
@@ -93,7 +93,7 @@ class Worker(Generic[Content, Result]):
     async def submit(self, request: Request | None, content: Content, group: Hashable = None, size: int = 1) -> Result:
         """Run a job and return its result. A job without a group runs alone.
 
-        Without a request the job belongs to the service itself and waits as long as it takes.
+        A job without a request belongs to the service itself and can wait without limit.
         """
         if request is not None and await request.is_disconnected():
             raise HTTPException(CLIENT_LEFT, "the client has disconnected")
@@ -110,7 +110,7 @@ class Worker(Generic[Content, Result]):
         try:
             result = await (future if request is None else self._wait(job, request))
         finally:
-            future.cancel()  # if the client has disconnected, the work stops
+            future.cancel()  # stops the work if the client has disconnected
             if job in self._queue:
                 self._queue.remove(job)
         if isinstance(result, Exception):
@@ -125,7 +125,7 @@ class Worker(Generic[Content, Result]):
         self._batches.put(None)
 
     def _make_room(self, client: Hashable) -> None:
-        """Refuse a job if the queue is full, or refuse one of a client with more of them."""
+        """If the queue is full, refuse a job of a client with more jobs or, if there is none, the new job."""
         if len(self._queue) >= self._limits.queue:
             refusal = self._refusal(429, f"too many requests are waiting (limit {self._limits.queue})")
             loser = self._queue.make_room(client)
@@ -139,8 +139,8 @@ class Worker(Generic[Content, Result]):
         try:
             await asyncio.wait(events, timeout=self._limits.wait, return_when=first)
             if not left.done() and job in self._queue:
-                raise self._refusal(503, f"the request has waited for more than {self._limits.wait:g} s")
-            await asyncio.wait(events, return_when=first)  # a job that has started is finished
+                raise self._refusal(503, f"the request has waited more than {self._limits.wait:g} s")
+            await asyncio.wait(events, return_when=first)  # a job that has started may finish
             if not job.result.done():
                 raise HTTPException(CLIENT_LEFT, "the client has disconnected")
             return job.result.result()
@@ -165,7 +165,7 @@ class Worker(Generic[Content, Result]):
                     job.result.set_result(result)
 
     def _work(self) -> None:
-        """Run batches in the thread."""
+        """Run batches until there are no more; this is the thread's target."""
         while item := self._batches.get():
             batch, done = item
             if done.set_running_or_notify_cancel():
@@ -180,15 +180,15 @@ class Worker(Generic[Content, Result]):
         try:
             with allowance(check=self._check_of(batch)):
                 return self._run_batch([job.content for job in batch])
-        except HTTPException as error:  # it was stopped
+        except HTTPException as error:  # the batch was stopped
             return [error] * len(batch)
-        except Exception as error:  # whatever it is, the worker goes on
+        except Exception as error:  # the worker must survive any error
             if len(batch) == 1:
                 return [error]
         return [result for job in batch for result in self._results([job])]
 
     def _check_of(self, batch: list[Job[Content, Result]]) -> Callable[[], None]:
-        """Return what a batch calls between its steps: it may wait there, and is stopped there."""
+        """Return the function that a batch calls between its steps, where it may wait or be stopped."""
         turn, seconds = self._turn, self._limits.seconds
         end = turn.clock() + seconds * len(batch)
 
@@ -197,7 +197,9 @@ class Worker(Generic[Content, Result]):
             if all(job.is_abandoned for job in batch):
                 raise HTTPException(CLIENT_LEFT, "the client has disconnected")
             if turn.clock() > end:
-                raise HTTPException(422, f"the request takes more than {seconds:g} s: send less text, ask for less")
+                raise HTTPException(
+                    422, f"the request takes more than {seconds:g} s; send a shorter text or request fewer trees"
+                )
 
         return check
 

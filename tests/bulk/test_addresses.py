@@ -25,14 +25,14 @@ def test_every_file_that_is_left_out_is_named(tmp_path: Path):
     found = find_files([str(tmp_path)])
     assert names(found.addresses) == ["a.jsonl", "c.txt"]
     assert {Path(path).name: why for path, why in found.left_out.items()} == {
-        **dict.fromkeys(("a.edus", "a.json", "a.md", "a.txt"), "the same name as a.jsonl"),
-        "b.png": "not of a known format",
-        "d.txt": "no regular file",
+        **dict.fromkeys(("a.edus", "a.json", "a.md", "a.txt"), "same name as a.jsonl"),
+        "b.png": "unknown format",
+        "d.txt": "not a regular file",
     }
     line = describe(found.left_out, 2)
     assert line == (
-        f"6 files left out: {tmp_path}/a.edus (the same name as a.jsonl), "
-        f"{tmp_path}/a.json (the same name as a.jsonl), and 4 more"
+        f"6 files left out: {tmp_path}/a.edus (same name as a.jsonl), "
+        f"{tmp_path}/a.json (same name as a.jsonl), and 4 more"
     )
     again = find_files([str(tmp_path), str(tmp_path / "a.md")])
     assert names(again.addresses) == ["a.jsonl", "a.md", "c.txt"], "what is named is read"
@@ -60,9 +60,7 @@ def test_a_text_comes_before_what_was_made_of_it(tmp_path: Path):
     (tmp_path / "a.rs3").write_text("<rst/>")
     found = find_files([str(tmp_path)])
     assert names(found.addresses) == ["a.txt", "b.json"]
-    assert {Path(path).name: why for path, why in found.left_out.items()} == {
-        "a.rs3": "an output of genrst beside a.txt"
-    }
+    assert {Path(path).name: why for path, why in found.left_out.items()} == {"a.rs3": "output of genrst for a.txt"}
     for damage in ("[", "[]", "no", "7", "{}", "[" * 50_000, '["12", "parse", []]'):
         (tmp_path / ".genrst-outputs").write_text(f"{damage}\n")
         assert names(find_files([str(tmp_path)]).addresses) == ["a.rs3", "b.json"]

@@ -53,7 +53,7 @@ def test_damage_to_a_finished_part_is_noticed(tmp_path: Path):
             path.write_bytes(damage)
             found = folder.find_damage(3)
             expected = (
-                None if damage == part.files[table] else f"{path}: does not fit {tmp_path}/checksums/00003.sha256"
+                None if damage == part.files[table] else f"{path}: does not match {tmp_path}/checksums/00003.sha256"
             )
             assert found == expected
         path.unlink()
@@ -61,11 +61,11 @@ def test_damage_to_a_finished_part_is_noticed(tmp_path: Path):
         folder.write(part)
     (tmp_path / "signals").mkdir()
     (tmp_path / "signals" / "00003.jsonl").write_text("of another run")
-    assert "signals/00003.jsonl: does not fit" in str(folder.find_damage(3))
+    assert "signals/00003.jsonl: does not match" in str(folder.find_damage(3))
     folder.write(part)
     assert folder.find_damage(3) is None
     (tmp_path / "checksums" / "00003.sha256").write_bytes(b"\xff")
-    assert "documents/00003.jsonl: does not fit" in str(folder.find_damage(3))
+    assert "documents/00003.jsonl: does not match" in str(folder.find_damage(3))
 
 
 @pytest.mark.slow
@@ -82,15 +82,15 @@ def test_a_damaged_part_is_done_again_and_told(
     (tmp_path / "out" / "documents" / "00001.parquet").write_bytes(b"")
     outcome = call(capsys, *command)
     assert outcome.messages == [
-        f"genrst: 1 file left out: {tmp_path}/in/a.txt (the same name as a.jsonl)",
-        f"genrst: {tmp_path}/out/documents/00001.parquet: does not fit {tmp_path}/out/checksums/00001.sha256; "
-        "its part is done again",
+        f"genrst: 1 file left out: {tmp_path}/in/a.txt (same name as a.jsonl)",
+        f"genrst: {tmp_path}/out/documents/00001.parquet: does not match {tmp_path}/out/checksums/00001.sha256; "
+        "its part is computed again",
     ]
     assert outcome.output.startswith("2 documents in 1 part,")
     assert "finished before: 1 part" in outcome.output
     assert content(tmp_path / "out") == whole
     summary = json.loads(call(capsys, *command, "--json").output.splitlines()[-1])
-    assert summary["left_out"] == {f"{tmp_path}/in/a.txt": "the same name as a.jsonl"}
+    assert summary["left_out"] == {f"{tmp_path}/in/a.txt": "same name as a.jsonl"}
     assert (summary["skipped_parts"], summary["damaged"]) == (2, [])
 
 
@@ -128,7 +128,9 @@ def test_a_later_run_must_be_the_same(tiny: Path, tmp_path: Path):
     folder = Folder(tmp_path / "out", "parquet")
     folder.claim(manifest(tiny), SOURCES)
     folder.claim(manifest(tiny), SOURCES)
-    with pytest.raises(UsageError, match=r"settings\.load\.beam must be as in the first run \(None\), got 3; "):
+    with pytest.raises(
+        UsageError, match=r"settings\.load\.beam must be the same as in the first run \(None\), got 3; "
+    ):
         folder.claim(manifest(tiny, beam=3), SOURCES)
     for problem, sources in {
         "missing": SOURCES[:1],
@@ -145,15 +147,15 @@ def test_another_model_is_refused(tiny: Path, tmp_path: Path):
     before = manifest(tiny)
     folder.claim(before, SOURCES)
     other = before | {"model": {**before["model"], "sha256": "0"}}
-    with pytest.raises(UsageError, match=r"model\.sha256 must be as in the first run"):
+    with pytest.raises(UsageError, match=r"model\.sha256 must be the same as in the first run"):
         folder.claim(other, SOURCES)
 
 
 def test_folders_of_others_are_left_alone(tiny: Path, tmp_path: Path):
     (tmp_path / "thesis.doc").write_text("mine")
-    with pytest.raises(UsageError, match="must be new, empty or that of a bulk run"):
+    with pytest.raises(UsageError, match="the folder has other files"):
         Folder(tmp_path, "parquet").claim(manifest(tiny), SOURCES)
-    with pytest.raises(UsageError, match="must not be among the inputs"):
+    with pytest.raises(UsageError, match="the output folder must not be inside the inputs"):
         check_apart(tmp_path / "out", [str(tmp_path)])
     with pytest.raises(OutputError, match="must be a folder"):
         check_apart(tmp_path / "thesis.doc", [])
@@ -198,7 +200,7 @@ def test_a_damaged_manifest_is_one_line(tiny: Path, tmp_path: Path):
     path.write_text(whole)
     folder.claim(now, SOURCES)
     (tmp_path / "inputs.jsonl").write_text("[[],1]\n")
-    with pytest.raises(GenrstError, match=r"inputs\.jsonl: must fit .*manifest\.json, got damaged; use"):
+    with pytest.raises(GenrstError, match=r"inputs\.jsonl: damaged: it does not match .*manifest\.json; use"):
         folder.claim(now, SOURCES)
 
 
@@ -209,7 +211,7 @@ def test_parts_without_a_manifest_are_not_trusted(tiny: Path, tmp_path: Path):
     folder.claim(manifest(tiny), SOURCES)
     folder.write(make_part(0, Rows(), "parquet"))
     (tmp_path / "manifest.json").unlink()
-    with pytest.raises(UsageError, match=r"manifest\.json: must say what made the results .*, got missing"):
+    with pytest.raises(UsageError, match=r"manifest\.json: the manifest of the results .* is missing"):
         folder.claim(manifest(tiny), SOURCES)
 
 

@@ -110,5 +110,5 @@ def test_what_no_document_is_to_blame_for_is_an_error():
 
 @pytest.mark.slow
 def test_a_model_that_cannot_be_loaded_is_one_line():
-    with pytest.raises(GenrstError, match=r"a model must be installed .* got 'nowhere'"):
+    with pytest.raises(GenrstError, match=r"no model or folder named 'nowhere'"):
         start_program(Settings("nowhere"))

@@ -125,7 +125,7 @@ def test_the_distribution(parser: Parser, document: Document):
     assert (tree.relation, tree.nuclearity) in labels
     assert [sample.stop for sample in distribution.sample(3, seed=1)] == [5, 5, 5]
     assert distribution.probability(1, 2) == distribution.probability(0, 5) == pytest.approx(1)
-    with pytest.raises(UsageError, match="must be binary, of this document and with its labels"):
+    with pytest.raises(UsageError, match="must be a binary tree of this document with labels of the model"):
         distribution.log_probability(Unit("surprise", "NS", (Leaf(0), Leaf(1))))
 
 
@@ -152,15 +152,15 @@ def test_charts_are_averaged(tmp_path: Path, folder: Path, document: Document):
     assert found.probability(3, 5) == pytest.approx(0.75 * means[0] + 0.25 * means[1], abs=1e-5)
     parsed = both.parse(document)
     assert parsed.log_probability is None, "an average has no trees"
-    with pytest.raises(UsageError, match="must be of one model, got of several"):
+    with pytest.raises(UsageError, match="an ensemble has no log-probabilities"):
         both.kbest(document, 2)
-    with pytest.raises(UsageError, match="the search of several charts must be mbr, got best"):
+    with pytest.raises(UsageError, match="an ensemble of charts supports only the search mbr, got best"):
         load(tmp_path, search="best")
     write_reading_chart(tmp_path / "fine")
-    with pytest.raises(ConfigError, match="charts that choose together must have the same labels"):
+    with pytest.raises(ConfigError, match="the charts of an ensemble must have the same labels"):
         load(write_ensemble(tmp_path / "unlike", {str(folder): 1, str(tmp_path / "fine"): 1}))
     write_parser(tmp_path / "steps", has_segmenter=False)
-    with pytest.raises(ConfigError, match="must all be charts, or none, got a mixture"):
+    with pytest.raises(ConfigError, match="must be of one kind, got both chart and rnng models"):
         load(write_ensemble(tmp_path / "mixed", {str(folder): 1, str(tmp_path / "steps"): 1}))
 
 

@@ -298,7 +298,7 @@ def test_a_document_without_any_tree():
         lambda: mbr_tree(np.zeros((2, 6, 6)), [3, 5], may_be_unit),
         lambda: sample(scores, [3, 5], 2, np.random.default_rng(0)),
     ):
-        with pytest.raises(UsageError, match=r"no tree is left for \[1\]"):
+        with pytest.raises(UsageError, match=r"the scores forbid all trees of the documents \[1\]"):
             use()
 
 

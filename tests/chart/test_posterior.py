@@ -126,7 +126,7 @@ def test_networks_are_averaged():
             mean = 0.75 * alone[0].span_probability(start, stop) + 0.25 * alone[1].span_probability(start, stop)
             assert both.span_probability(start, stop) == pytest.approx(mean, abs=1e-5)
     assert sum(both.label_probabilities(0, 6)) == pytest.approx(1)
-    with pytest.raises(UsageError, match="must be of one model, got of several"):
+    with pytest.raises(UsageError, match="an ensemble has no log-probabilities"):
         both.k_best(2)
 
 
@@ -138,7 +138,7 @@ def test_labels_of_a_span_given_that_it_is_a_unit():
         expected = log_sum(score for (_, chosen), score in logp.items() if chosen[0] == label) - total
         assert found == pytest.approx(math.exp(expected), abs=1e-4)
     inside, *_ = make_posterior(4, groups=[0, 0, 1, 1])
-    with pytest.raises(UsageError, match=r"must be a possible unit, got \[1, 3\]"):
+    with pytest.raises(UsageError, match=r"cannot be a unit: \[1, 3\]"):
         inside.label_probabilities(1, 3)
 
 

@@ -106,7 +106,7 @@ def test_trees_that_are_there_can_be_marked(parser: Parser, parsed: Document):
 
 
 def test_only_charts_find_signals(tiny: Path):
-    with pytest.raises(UsageError, match="signals need a chart's model, got tiny"):
+    with pytest.raises(UsageError, match="signals require a chart parser, got the model tiny"):
         load(tiny, signals=True)
 
 

@@ -46,17 +46,17 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ("missing.rs3", "missing.rs3: No such file or directory"),
         ("work/a.rs3 work/two.jsonl", "two.jsonl: a file to annotate must hold one document, got 2"),
-        ("empty", "empty: a folder must hold files (.dis, .rs3"),
+        ("empty", "empty: no files to annotate in this folder (looked for .dis, .rs3"),
         ("-", "-: a file name must end in one of .dis, .rs3"),
-        ("work/a.rs3 --port 70000", "--port must be 0 to 65535, got 70000"),
-        ("work/a.rs3 --max-edus 0", "--max-edus must be more than 0, got 0"),
+        ("work/a.rs3 --port 70000", "--port must be between 0 and 65535, got 70000"),
+        ("work/a.rs3 --max-edus 0", "--max-edus must be greater than 0, got 0"),
         ("work/a.rs3 --host 0.0.0.0", "unrecognized arguments: --host 0.0.0.0"),
-        ("work/a.rs3 --model missing", "a model must be installed"),
-        ("work --output gold", "--output must go with --against, got alone"),
-        ("work work/more --against bob", "--against must go with one folder, got 2 files or folders"),
-        ("work --against missing", "missing: must be a folder to be compared with another"),
-        ("work --against ./work", "--against must be another folder, got work"),
-        ("work --against empty", "work and empty must have a file of one name, got none"),
+        ("work/a.rs3 --model missing", "no model or folder named"),
+        ("work --output gold", "--output works only with --against"),
+        ("work work/more --against bob", "--against compares with one folder, got 2 files or folders"),
+        ("work --against missing", "missing: not a folder; --against compares two folders"),
+        ("work --against ./work", "--against must name a different folder, got work"),
+        ("work --against empty", "work and empty have no file name in common"),
         ("work --against empty --output work/gold", "--output must be outside the folders of the annotators"),
         ("work --against empty --output empty", "--output must be outside the folders of the annotators"),
         ("work/a.rs3 --project missing.toml", "missing.toml: No such file"),
@@ -78,7 +78,7 @@ def test_a_folder_is_opened_without_what_cannot_be_read(capsys: pytest.CaptureFi
     assert capsys.readouterr().err.splitlines() == [
         "genrst: work/: 1 file was left out: more/text.txt (a file of the same name in another format is read)",
         "genrst: work/two.jsonl: a file to annotate must hold one document, got 2",
-        "genrst: work/more/text.txt: opened as text.json, which was saved beside it earlier",
+        "genrst: work/more/text.txt: opening text.json, which an earlier run saved beside it",
     ]
 
 
@@ -92,8 +92,8 @@ def test_two_folders_are_paired_by_name(work: Path, capsys: pytest.CaptureFixtur
     assert (folder.pairs.keys, folder.pairs.names) == (["a"], ("work", "bob"))
     assert [one.name for one in folder.project.relations] == ["cause"]
     assert capsys.readouterr().err.splitlines() == [
-        "genrst: 2 only in work, left out: more/text, two",
-        "genrst: 1 only in bob, left out: other",
+        "genrst: 2 files only in work, left out: more/text, two",
+        "genrst: 1 file only in bob, left out: other",
     ]
 
 
@@ -103,7 +103,7 @@ def test_a_folder_of_which_nothing_can_be_read(work: Path, capsys: pytest.Captur
     outcome = call(capsys, "annotate", "work")
     assert (outcome.status, outcome.errors[-1]) == (
         2,
-        "genrst: there must be a file to annotate, got none that can be read",
+        "genrst: no files to annotate: none of them can be read",
     )
 
 
@@ -148,7 +148,7 @@ def test_the_page_is_opened_in_the_browser(
 def test_a_folder_that_another_process_has(work: Path, capsys: pytest.CaptureFixture[str]):
     with folder_lock(work / "more"):
         outcome = call(capsys, "annotate", work)
-    rule = f"another genrst annotate has this folder open (process {os.getpid()}); close that one first"
+    rule = f"another genrst annotate has this folder open (process {os.getpid()}); stop it first"
     assert (outcome.status, outcome.errors[-1]) == (1, f"genrst: {work / 'more'}: {rule}")
 
 

@@ -58,7 +58,7 @@ def test_a_run_its_rerun_and_shards(
     assert [row["document"] for row in rows_of(tmp_path / "lines", "documents")] == [1, 2, 3, 4]
     refused = bulk("out", "--beam", "3")
     assert (refused.status, len(refused.messages)) == (2, 1)
-    assert "settings.load.beam must be as in the first run" in refused.messages[0]
+    assert "settings.load.beam must be the same as in the first run" in refused.messages[0]
 
 
 def test_an_input_that_vanishes_is_missed_and_done_later(
@@ -92,7 +92,7 @@ def test_an_input_that_vanishes_is_missed_and_done_later(
         first = call(capsys, *arguments)
     assert first.status == 1
     assert "a.txt: No such file" in first.messages[0]
-    assert "1 of 2 parts are missing; the same command again does them" in first.messages[1]
+    assert "1 of 2 parts are missing; run the same command again to compute them" in first.messages[1]
     moved.rename(tmp_path / "in" / "a.txt")
     assert call(capsys, *arguments).status == 0
     assert [row["id"] for row in rows_of(tmp_path / "out", "documents")] == ["a", "b"]
@@ -101,11 +101,11 @@ def test_an_input_that_vanishes_is_missed_and_done_later(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--shard", "0/2"], "--shard must be I/N with I from 1 to N, got 0/2"),
-        (["--workers", "0"], "--workers must be 1 or more, got 0"),
-        (["--address", "auto"], "--address must go with --engine ray, got local"),
-        (["--timeout", "0"], "--timeout and --max-characters must be more than 0"),
-        (["--sample", "0"], "--sample must be 1 or more, got 0"),
+        (["--shard", "0/2"], "--shard must be I/N with 1 <= I <= N, got 0/2"),
+        (["--workers", "0"], "--workers must be at least 1, got 0"),
+        (["--address", "auto"], "--address works only with --engine ray, got local"),
+        (["--timeout", "0"], "--timeout and --max-characters must be greater than 0"),
+        (["--sample", "0"], "--sample must be at least 1, got 0"),
     ],
 )
 def test_options_that_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str):

@@ -276,4 +276,4 @@ def test_nothing_in_common(folder: Path, capsys: pytest.CaptureFixture[str]):
     write(Document.from_edus("toads", EDUS, GOLD), folder / "others" / "toads.json")
     outcome = call(capsys, "evaluate", "gold", "others", "--common")
     assert outcome.status != 0
-    assert "--common must find a document" in outcome.messages[0]
+    assert "--common found no document" in outcome.messages[0]

@@ -196,8 +196,8 @@ def test_streams(world: Path):
     cases = {
         "genrst export ferry.json --what units --format csv | head -1 | cut -c 1-11": (0, "document,id\n", ""),
         "genrst export ferry.json --what units --json | true": (0, "", ""),
-        "genrst export ferry.json --what units >&-": (1, "", "genrst: standard output must be open, got closed\n"),
-        "genrst export - --from json --what units <&-": (1, "", "genrst: standard input must be open, got closed\n"),
+        "genrst export ferry.json --what units >&-": (1, "", "genrst: standard output is closed\n"),
+        "genrst export - --from json --what units <&-": (1, "", "genrst: standard input is closed\n"),
     }
     results = {command: shell(command, world) for command in cases}
     assert {name: (result.returncode, result.stdout, result.stderr) for name, result in results.items()} == cases
@@ -208,15 +208,19 @@ BREAKAGES = [
     ("ferry.json --what poem", 2, "argument --what: invalid choice: 'poem'"),
     ("ferry.json --what units --format xlsx", 2, "argument --format: invalid choice: 'xlsx'"),
     ("ferry.json --what units --format csv --json", 2, "argument --json: not allowed with argument --format"),
-    ("ferry.json --what units --format parquet", 2, "--format parquet must go with --output PATH"),
+    (
+        "ferry.json --what units --format parquet",
+        2,
+        "--format parquet cannot be written to standard output; use --output PATH",
+    ),
     ("ferry.json --what units --output out.xlsx", 2, "--output must end in one of .txt, .csv, .json, .jsonl, .parquet"),
     ("ferry.json --what units --output ferry.json", 2, "ferry.json: the output must not overwrite an input"),
     ("corpus --what units --output corpus/one.json", 2, "corpus/one.json: the output must not overwrite an input"),
     ("ferry.json --what units --output ferry.json/x.csv", 1, "ferry.json/x.csv: cannot be written"),
-    ("ferry.json --what units --size 5", 2, "--size must go with --what summary, got units"),
-    ("ferry.json --what summary --tokens 5", 2, "--tokens must go with --what chunks, got summary"),
-    ("ferry.json --what units --scheme li", 2, "--scheme must go with --what dependencies, got units"),
-    ("ferry.json --what units --inventory gum", 2, "--inventory must go with --what profile, got units"),
+    ("ferry.json --what units --size 5", 2, "--size works only with --what summary, got units"),
+    ("ferry.json --what summary --tokens 5", 2, "--tokens works only with --what chunks, got summary"),
+    ("ferry.json --what units --scheme li", 2, "--scheme works only with --what dependencies, got units"),
+    ("ferry.json --what units --inventory gum", 2, "--inventory works only with --what profile, got units"),
     ("ferry.json --what summary --size some", 2, "--size must be a share of the words (20%), a number of words (100w)"),
     ("ferry.json --what summary --size -5", 2, "or of EDUs (5), got -5"),
     (f"ferry.json --what summary --size {'9' * 5000}", 2, "--size must be a share"),
@@ -226,12 +230,12 @@ BREAKAGES = [
     ("ferry.json --what chunks --tokens 0", 2, "a chunk's number of tokens must be 1 or more, got 0"),
     ("ferry.json --what chunks --tokens many", 2, "argument --tokens: invalid int value: 'many'"),
     ("- --what units", 2, "standard input has no suffix, so --from FORMAT is needed"),
-    ("ferry.json --what units --from rs3", 2, "--from must go with standard input (-), got ferry.json"),
+    ("ferry.json --what units --from rs3", 2, "--from works only with standard input (-), got ferry.json"),
     ("- --what units --from xyz", 2, "docx, pdf, eml, got xyz"),
     ("missing.json --what units", 1, "missing.json: no such file or folder"),
     ("segmented.json --what units", 1, "ferry: the document must have a tree, but is only segmented"),
     ("segmented.json --what units --output out.csv", 1, "ferry: the document must have a tree, but is only segmented"),
-    ("empty.jsonl --what units", 1, "empty.jsonl: there must be a document to export, got none"),
+    ("empty.jsonl --what units", 1, "empty.jsonl: no documents to export"),
 ]
 
 
@@ -260,5 +264,5 @@ def test_an_index_of_markers(world: Path, capsys: pytest.CaptureFixture[str]):
     outcome = call(capsys, "export", "plain.json", "--what", "markers")
     assert outcome.status == 1
     assert outcome.errors == [
-        f"genrst: {ferry().id}: a document must have signals for an index of markers, got without"
+        f"genrst: {ferry().id}: no signals to export as markers; parse with --why to find signals"
     ]

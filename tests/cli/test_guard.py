@@ -56,7 +56,7 @@ def test_only_our_own_outputs_are_replaced(folder: Path, capsys: pytest.CaptureF
         outcome = run(capsys, command)
         assert outcome.status in (1, 2)
         assert [line.split(":")[1].strip() for line in outcome.messages] == [COMMANDS[command]]
-        assert outcome.messages[0].endswith("to be replaced; --force replaces any file")
+        assert outcome.messages[0].endswith("; use --force to replace it")
         assert path.read_text() == NOTHING_LOST
     assert run(capsys, f"{command} --force").status == 0
     assert path.read_bytes() != NOTHING_LOST.encode()
@@ -76,7 +76,9 @@ def test_a_file_of_another_command_stays(folder: Path, capsys: pytest.CaptureFix
     assert run(capsys, "export corpus --what units --output table.csv").status == 0
     before = (folder / "table.csv").read_bytes()
     outcome = run(capsys, "export corpus --what chunks --output table.csv")
-    rule = "a file must be an unchanged output of genrst export --what chunks to be replaced; --force replaces any file"
+    rule = (
+        "not replaced, because it is not an unchanged output of genrst export --what chunks; use --force to replace it"
+    )
     assert (outcome.status, outcome.messages) == (2, [f"genrst: table.csv: {rule}"])
     assert (folder / "table.csv").read_bytes() == before
 
@@ -97,7 +99,7 @@ def test_a_file_makes_no_folders(folder: Path, capsys: pytest.CaptureFixture[str
     outcome = call(capsys, *command.split())
     assert outcome.status == 1
     (line,) = outcome.messages
-    assert line.endswith(": cannot be written: there is no folder nowhere")
+    assert line.endswith(": cannot be written: the folder nowhere does not exist")
     assert sorted(path.name for path in folder.iterdir()) == ["corpus"]
 
 
@@ -161,7 +163,7 @@ def test_what_is_no_plain_file_stays(folder: Path, capsys: pytest.CaptureFixture
     before = path.lstat()
     for line in ("convert corpus/moths.json moths.dis", "convert corpus/moths.json moths.dis --force"):
         outcome = run(capsys, line)
-        message = "genrst: moths.dis: cannot be written: it exists and is no plain file"
+        message = "genrst: moths.dis: cannot be written: it exists and is not a regular file"
         assert (outcome.status, outcome.messages) == (1, [message])
     assert path.lstat() == before
     assert not (folder / "nowhere").exists()

@@ -164,7 +164,7 @@ def test_names_folders_and_corpora(folder: Path, capsys: pytest.CaptureFixture[s
     write_chart(folder.parent / "models" / "en")
     output = call(capsys, "info", "en").output
     assert output.startswith("model       chart\n")
-    assert "none: its encoder finds EDUs" in output
+    assert "none: the encoder segments" in output
     Path("en").mkdir()
     (Path("en") / "a.edus").write_text("a\nb\n", encoding="utf-8")
     assert call(capsys, "info", "en/a.edus").output.startswith("files, ")

@@ -66,7 +66,7 @@ BREAKAGES = [
     ("convert missing.json out.rs3", 1, "missing.json: No such file or directory"),
     ("convert moths.json/x.json out.rs3", 1, "moths.json/x.json: Not a directory"),
     ("convert empty.json out.rs3", 1, "empty.json:1: invalid JSON: "),
-    ("convert empty.jsonl out.jsonl", 1, "empty.jsonl: there must be a document to convert, got none"),
+    ("convert empty.jsonl out.jsonl", 1, "empty.jsonl: no documents to convert"),
     ("convert empty.rs3 out.json", 1, "empty.rs3:1: the XML is not well-formed"),
     ("convert binary.json out.rs3", 1, "binary.json: the file must be text, got binary data"),
     ("convert noise.json out.rs3", 1, "noise.json:1: invalid JSON"),
@@ -84,8 +84,8 @@ BREAKAGES = [
     ("convert - out.json --from xyz", 2, "--from must be one of dis, "),
     ("convert - out.json --from rsd", 2, ": .rsd files can be written, but not read"),
     ("convert - out.json --from json", 1, "stdin.json:1: invalid JSON"),
-    ("convert moths.json out.rs3 --from rs3", 2, "--from must go with standard input (-), got moths.json"),
-    ("convert moths.json out.rs3 --to dis", 2, "--to must go with a folder or standard output (-), got out.rs3"),
+    ("convert moths.json out.rs3 --from rs3", 2, "--from works only with standard input (-), got moths.json"),
+    ("convert moths.json out.rs3 --to dis", 2, "--to works only with a folder or standard output (-), got out.rs3"),
     ("convert moths.json out.rs3 --binary --nary", 2, "argument --nary: not allowed with argument --binary"),
     # Files that would overwrite their source, and places where nothing can be written.
     ("convert moths.json moths.json", 2, "moths.json: the output must not overwrite an input"),
@@ -97,7 +97,7 @@ BREAKAGES = [
     ("convert moths.json . --to json", 1, "moths.json: the output must not overwrite an input"),
     ("convert twins/moths.dis twins --to dis", 1, "twins/moths.dis: the output must not overwrite an input"),
     ("convert twins twins/moths.json", 2, "twins/moths.json: the output must not overwrite an input"),
-    ("convert two.jsonl out.json", 2, "a .json file holds one document, got 2; a folder takes several"),
+    ("convert two.jsonl out.json", 2, "a .json file holds one document, got 2; write to a folder instead"),
     ("convert moths.json moths.pdf/out.dis", 1, "moths.pdf/out.dis: cannot be written: "),
     ("convert moths.json moths.pdf/out --to dis", 1, "moths.pdf/out/moths.dis: cannot be written: "),
     ("convert moths.edus out.dis", 2, "moths: the document must have a tree to be written as .dis"),
@@ -118,20 +118,20 @@ BREAKAGES = [
     ),
     ("evaluate two.jsonl half.jsonl", 1, "owls: the document must have a tree, but is only segmented in predicted"),
     ("evaluate half.jsonl two.jsonl", 1, "owls: the document must have a tree, but is only segmented in gold"),
-    ("evaluate moths.json moths.json --against moths.json", 2, "--against must be another system than PRED"),
-    ("evaluate moths.json segmented.json --relations", 2, "--relations needs trees, but segmented.json is only segm"),
+    ("evaluate moths.json moths.json --against moths.json", 2, "--against must differ from PRED"),
+    ("evaluate moths.json segmented.json --relations", 2, "--relations needs trees, but segmented.json has only EDUs"),
     ("evaluate moths.json segmented.json --plot-confusion x.png", 2, "--plot-confusion needs trees"),
     ("evaluate moths.json moths.json --json --markdown", 2, "argument --markdown: not allowed with argument --json"),
-    ("evaluate moths.json moths.json --plot x.gif", 2, "a picture must end in .pdf, .png, .svg, got x.gif"),
+    ("evaluate moths.json moths.json --plot x.gif", 2, "a plot must end in one of .pdf, .png, .svg, got x.gif"),
     # Corpora that are not there or not like this.
     ("parse missing.txt --model nowhere", 1, "missing.txt: No such file or directory"),
     ("info missing", 1, "missing: no such file, folder or model (installed: en, en-generative)"),
     (
         "info no_trees/notes.txt",
         2,
-        "no_trees/notes.txt: a document must have EDUs, got a text; genrst parse",
+        "no_trees/notes.txt: a raw text has no EDUs yet; run genrst parse",
     ),
-    ("evaluate moths.json no_trees/notes.txt", 2, "notes.txt: a document must have EDUs, got a text"),
+    ("evaluate moths.json no_trees/notes.txt", 2, "notes.txt: a raw text has no EDUs yet"),
     ("info moths.json --split dev", 1, "moths.json/dev: no such folder; a split of a plain folder is a subfolder"),
     ("info gum --split tune", 2, "a split of gum must be one of train, dev, test, got 'tune'"),
     ("info gum --gum-version 7", 2, "a version of gum must be one of 11.1, 9.1, got '7'"),
@@ -254,9 +254,9 @@ def test_pipes_and_closed_streams(world: Path):
     cases = {
         "genrst convert big.jsonl - --to jsonl | head -1 | wc -l": (0, "1\n", ""),
         "genrst info moths.json | true": (0, "", ""),
-        "genrst convert - - --from json --to edus <&-": (1, "", "genrst: standard input must be open, got closed\n"),
-        "genrst info moths.json >&-": (1, "", "genrst: standard output must be open, got closed\n"),
-        "genrst convert moths.json - --to dis >&-": (1, "", "genrst: standard output must be open, got closed\n"),
+        "genrst convert - - --from json --to edus <&-": (1, "", "genrst: standard input is closed\n"),
+        "genrst info moths.json >&-": (1, "", "genrst: standard output is closed\n"),
+        "genrst convert moths.json - --to dis >&-": (1, "", "genrst: standard output is closed\n"),
         "genrst convert moths.json out.dis >&- && test -s out.dis": (0, "", ""),
         "genrst evaluate moths.json moths.rs3 2>&- | head -1 | cut -c 1-12": (0, "documents: 1\n", ""),
         "genrst info missing 2>&-": (1, "", ""),
@@ -301,7 +301,7 @@ def test_a_missing_library_is_one_line_with_the_command(library, extra, monkeypa
 
     monkeypatch.setattr(info, "run", fail)
     assert main(["info", "moths.json"]) == 1
-    assert capsys.readouterr().err == f"genrst: this needs {library}: pip install 'genrst[{extra}]'\n"
+    assert capsys.readouterr().err == f"genrst: {library} is not installed: pip install 'genrst[{extra}]'\n"
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def test_standard_input(tiny: Path, capsys: pytest.CaptureFixture[str], monkeypa
 
 def test_texts_have_no_edus_to_convert(text: str, capsys: pytest.CaptureFixture[str]):
     outcome = call(capsys, "convert", text, "ferry.json")
-    rule = "ferry.txt: a document must have EDUs, got a text; genrst parse finds its EDUs and its tree, --edus"
+    rule = "ferry.txt: a raw text has no EDUs yet; run genrst parse first, or use --edus"
     assert (outcome.status, len(outcome.messages)) == (2, 1)
     assert rule in outcome.messages[0]
     assert call(capsys, "convert", text, "ferry.json", "--edus").status == 0

@@ -65,9 +65,9 @@ def test_a_tree_for_the_terminal(run: Run, parser: Parser):
 def test_why_needs_a_parser_that_finds_signals(run: Run):
     refused = run("ferry.txt", "--why")
     assert refused.status == 2
-    assert refused.messages[-1].startswith("genrst: --why must go with ")
+    assert refused.messages[-1].startswith("genrst: --why requires a chart parser, ")
     assert run("ferry.txt", "--why", "--format", "dis").messages == [
-        "genrst: --why must go with a format that shows or holds signals, got dis"
+        "genrst: --why needs a format that can hold signals, got dis"
     ]
 
 
@@ -107,7 +107,9 @@ def test_a_text_beside_its_edus_is_not_replaced(run: Run, folder: Path, capsys: 
         edus.write("\n")
     outcome = run("w", "--output", "w")
     assert outcome.status == 2
-    assert outcome.errors[0].startswith("genrst: w/article.txt: a file must be an unchanged output of genrst parse")
+    assert outcome.errors[0].startswith(
+        "genrst: w/article.txt: not replaced, because it is not an unchanged output of genrst parse"
+    )
     assert (folder / "w/article.txt").read_text(encoding="utf-8") == TEXT
     for options in (["--json"], ["--json", "--nary"], ["--format", "dis"]):
         assert run("w/article.txt", "--output", "trees/", *options).messages == []
@@ -212,7 +214,7 @@ def test_a_file_of_several_documents(run: Run, folder: Path):
     assert run("two.jsonl").output.count("# ") == 2
     outcome = run("two.jsonl", "--format", "rs3")
     assert (outcome.status, outcome.output) == (1, "")
-    assert outcome.messages == ["genrst: a .rs3 file holds one document, got 2; a folder takes several"]
+    assert outcome.messages == ["genrst: a .rs3 file holds one document, got 2; write to a folder instead"]
 
 
 def test_a_folder(run: Run, folder: Path):
@@ -237,7 +239,7 @@ def test_a_folder(run: Run, folder: Path):
     (folder / "none").mkdir()
     outcome = run("none", "ferry.txt", "--format", "edus")
     assert outcome.status == 1
-    assert outcome.messages[0].startswith("genrst: none: a folder must hold files (.dis, ")
+    assert outcome.messages[0].startswith("genrst: none: no files to parse in this folder (looked for .dis, ")
     assert outcome.output.startswith("# ferry\n")
 
 
@@ -316,21 +318,29 @@ def test_one_bad_file_does_not_stop_the_others(run: Run, folder: Path):
 
 WRONG = [
     ("--output ferry.txt", 2, "ferry.txt: the output must not overwrite an input"),
-    ("--output x.gif", 2, "--output must be a folder, end in one of .txt, .json, .jsonl, "),
+    ("--output x.gif", 2, "--output must be a folder or end in one of .txt, .json, .jsonl, "),
     ("--output . --format tree", 2, "ferry.txt: the output must not overwrite an input"),
-    ("rain.rs3 --format rs3", 2, "a .rs3 file holds one document, got 2; a folder takes several"),
+    ("rain.rs3 --format rs3", 2, "a .rs3 file holds one document, got 2; write to a folder instead"),
     ("rain.rs3 rain.dis --json --output x/", 2, "rain.rs3 and rain.dis would both become x/rain.json"),
-    ("--kbest 0", 2, "--kbest must be 1 or more and go with tree, json or jsonl, got 0, tree"),
-    ("--kbest 2 --format rs3", 2, "--kbest must be 1 or more and go with tree, json or jsonl, got 2, rs3"),
-    ("--kbest 2 --search greedy", 2, "the number of trees must be 1 or more, and 1 with greedy search, got 2"),
+    ("--kbest 0", 2, "--kbest must be at least 1 and needs the format tree, json or jsonl, got 0 with tree"),
+    (
+        "--kbest 2 --format rs3",
+        2,
+        "--kbest must be at least 1 and needs the format tree, json or jsonl, got 2 with rs3",
+    ),
+    ("--kbest 2 --search greedy", 2, "the number of trees must be at least 1, and exactly 1 for greedy search, got 2"),
     ("--summary 0", 2, "or of EDUs (5), got 0"),
     ("--summary 101%", 2, "or of EDUs (5), got 101%"),
-    ("--summary 5 --json", 2, "--summary must go with text, got json; genrst export makes tables of summaries"),
+    (
+        "--summary 5 --json",
+        2,
+        "--summary prints text only, got format json; use genrst export --what summary for tables",
+    ),
     ("--word-weight -1", 2, "word_weight: the value must be finite and 0 or more, got -1.0"),
-    ("--json --output out.rs3", 2, "--format json must not go with the suffix of another format, got out.rs3"),
+    ("--json --output out.rs3", 2, "--output has the suffix of another format than --format json, got out.rs3"),
     ("--json --format rs3", 2, "not allowed with argument"),
-    ("- -", 2, "standard input (-) can be read once, got 2 times"),
-    ("--model nowhere", 1, "or be a folder, got 'nowhere'"),
+    ("- -", 2, "standard input (-) can be read only once, got 2 times"),
+    ("--model nowhere", 1, "no model or folder named 'nowhere'"),
     ("--model .", 1, ".: a model folder must hold config.json, symbols.json and weights.safetensors"),
     ("--output rain.rs3/x.json", 1, "rain.rs3/x.json: cannot be written: "),
 ]
@@ -352,7 +362,7 @@ def test_warnings_are_one_line(run: Run):
         patch.setattr("warnings.filters", [])
         outcome = run("ferry.txt", "шум.txt")
     assert outcome.status == 0
-    assert outcome.messages == ["genrst: warning: шум: the text does not look English; its tree will mean little"]
+    assert outcome.messages == ["genrst: warning: шум: the text does not look like English; its tree is unreliable"]
 
 
 @pytest.mark.slow
@@ -363,7 +373,7 @@ def test_a_pipe(tiny: Path, folder: Path):
 def test_standard_input_that_is_closed(run: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdin", None)
     outcome = run("-")
-    assert (outcome.status, outcome.messages) == (1, ["genrst: standard input must be open, got closed"])
+    assert (outcome.status, outcome.messages) == (1, ["genrst: standard input is closed"])
 
 
 @pytest.mark.usefixtures("folder")

@@ -75,7 +75,7 @@ def test_a_contradiction_stops_no_other_document(run: Run):
     for options in ((), ("--kbest", "2")):
         outcome = run("both.jsonl", "--format", "jsonl", *options)
         assert outcome.status == 1
-        assert len([line for line in outcome.messages if "minimum risk" not in line]) == 1
+        assert len([line for line in outcome.messages if "minimum-risk" not in line]) == 1
         assert "bad: units must not cross" in outcome.messages[0]
         assert '"storm"' in outcome.output
 
@@ -148,7 +148,7 @@ def test_charts_that_choose_together(run: Run, chart: Path, tmp_path: Path):
     assert "least probable units:" in outcome.output
 
 
-RAW = "--constraint must go with known EDUs (or --edus), got raw text"
+RAW = "--constraint needs known EDUs, but this is raw text; use --edus if each line is an EDU"
 NO_JSON = '--constraint must be JSON such as {"edus": [1, 4]}, got '
 WRONG = [
     (["storm.txt", "--constraint", WANTED], f"storm.txt: {RAW}"),
@@ -162,11 +162,17 @@ WRONG = [
         ["--constraint", '{"edus": [4, 1]}'],
         "--constraint: edus must be [start, stop] with 0 <= start < stop, got [4, 1]",
     ),
-    (["--uncertain", "0"], "--uncertain must be 1 or more and go with tree, got 0, tree"),
-    (["--uncertain", "3", "--json"], "--uncertain must be 1 or more and go with tree, got 3, json"),
-    (["--uncertain", "3", "--summary", "2"], "--uncertain must be 1 or more and go with tree, got 3, summary"),
-    (["--colours", "certainty", "--json"], "--colours must go with tree, svg, html, png or pdf, got json"),
-    (["--colours", "relation", "--summary", "2"], "--colours must go with tree, svg, html, png or pdf, got summary"),
+    (["--uncertain", "0"], "--uncertain must be at least 1 and needs the format tree, got 0 with tree"),
+    (["--uncertain", "3", "--json"], "--uncertain must be at least 1 and needs the format tree, got 3 with json"),
+    (
+        ["--uncertain", "3", "--summary", "2"],
+        "--uncertain must be at least 1 and needs the format tree, got 3 with summary",
+    ),
+    (["--colours", "certainty", "--json"], "--colours needs the format tree, svg, html, png or pdf, got json"),
+    (
+        ["--colours", "relation", "--summary", "2"],
+        "--colours needs the format tree, svg, html, png or pdf, got summary",
+    ),
     (["--colours", "mood"], "argument --colours: invalid choice: 'mood'"),
     (["--keep-whole", "pages"], "argument --keep-whole/--whole: invalid choice: 'pages'"),
 ]
@@ -187,7 +193,7 @@ def test_wrong_options_are_one_line(run: Run, options: list[str], message: str):
 def test_other_models_are_refused(run: Run, tiny: Path, option: str, value: str):
     outcome = run("storm.json", "--model", tiny, *filter(None, [*option.split(" "), value]))
     assert (outcome.status, outcome.output) == (2, "")
-    assert outcome.messages == [f"genrst: {option} must go with a chart's model, got {tiny}"]
+    assert outcome.messages == [f"genrst: {option} requires a chart parser, got the model {tiny}"]
 
 
 @pytest.mark.parametrize(("relations", "known"), [("coarse", True), ("fine", True)])
@@ -205,7 +211,7 @@ def test_which_of_the_most_probable_trees_is_printed(run: Run, chart: Path):
     alone, trees = load(chart)(STORM), load(chart).kbest(STORM, 200)
     rank = [str(one.tree) for one in trees].index(str(alone.tree)) + 1
     assert rank > 1, "the sample is one where the two differ"
-    rest = "is the one of minimum risk, which genrst parse prints without --kbest"
+    rest = "is the minimum-risk tree, which genrst parse prints without --kbest"
     assert run("storm.json", "--kbest", "200").messages == [f"genrst: storm: tree {rank} {rest}"]
     few = f"none of the {rank - 1} most probable trees"
     if rank > 2:

@@ -152,7 +152,7 @@ def test_differences_of_folders_are_paired_by_id(folder: Path, capsys: pytest.Ca
     assert names(folder / "out") == ["bees.svg", "wasps.svg"]
     outcome = call(capsys, "render", "two.jsonl", "half", "--to", "svg", "--against", "other.json")
     assert outcome.status == 1
-    assert outcome.messages == ["genrst: other.json: there must be a document 'wasps' to compare with, got none"]
+    assert outcome.messages == ["genrst: other.json: no document 'wasps' to compare with"]
     assert names(folder / "half") == ["bees.svg"]
 
 
@@ -166,32 +166,36 @@ BREAKAGES = [
     ("render", 2, "the following arguments are required: IN, OUT"),
     ("render missing.json out.svg", 1, "missing.json: No such file or directory"),
     ("render broken.json out.svg", 1, "broken.json:1: invalid JSON"),
-    ("render empty.jsonl out.svg", 1, "empty.jsonl: there must be a document to draw, got none"),
-    ("render bees.json out.gif", 2, "a picture must end in one of .svg, .html, .png, .pdf, .txt, got out.gif"),
+    ("render empty.jsonl out.svg", 1, "empty.jsonl: no documents to draw"),
+    ("render bees.json out.gif", 2, "OUT must end in one of .svg, .html, .png, .pdf, .txt, got out.gif"),
     ("render bees.json out", 2, "a folder has no suffix, so --to FORMAT is needed"),
     ("render bees.json -", 2, "standard output has no suffix, so --to FORMAT is needed"),
     ("render bees.json - --to rs3", 2, "--to must be one of svg, html, png, pdf, txt, got rs3"),
-    ("render bees.json out.svg --to svg", 2, "--to must go with a folder or standard output (-), got out.svg"),
+    ("render bees.json out.svg --to svg", 2, "--to works only with a folder or standard output (-), got out.svg"),
     ("render - out.svg", 2, "standard input has no suffix, so --from FORMAT is needed"),
-    ("render bees.json out.svg --from json", 2, "--from must go with standard input (-), got bees.json"),
-    ("render bees.json out.txt --style classic", 2, "--style must go with a picture, got .txt"),
-    ("render bees.json out.svg --width 60", 2, "--width must go with .txt, got .svg"),
-    ("render bees.json out.svg --labels fine", 2, "--labels must go with --against"),
+    ("render bees.json out.svg --from json", 2, "--from works only with standard input (-), got bees.json"),
+    ("render bees.json out.txt --style classic", 2, "--style does not apply to .txt"),
+    ("render bees.json out.svg --width 60", 2, "--width applies only to .txt, got .svg"),
+    ("render bees.json out.svg --labels fine", 2, "--labels works only with --against"),
     (
         "render bees.json out.svg --colours certainty",
         1,
         "bees: the units have no probabilities; parse the document with a chart",
     ),
     ("render segmented.json out.html --colours certainty", 1, "bees: a document must have a tree"),
-    ("render bees.json out.svg --colours relation --against other.json", 2, "--colours must not go with --against"),
-    ("render bees.json out.txt --against other.json", 2, "--against must go with .svg, .html, .png, .pdf, got .txt"),
-    ("render bees.json out.svg --against other.json --style classic", 2, "--against must go with --style compact"),
+    (
+        "render bees.json out.svg --colours relation --against other.json",
+        2,
+        "--colours cannot be combined with --against",
+    ),
+    ("render bees.json out.txt --against other.json", 2, "--against can draw only .svg, .html, .png, .pdf, got .txt"),
+    ("render bees.json out.svg --against other.json --style classic", 2, "--against draws only --style compact"),
     ("render bees.json out.svg --against missing.json", 1, "missing.json: No such file or directory"),
     ("render bees.json out.svg --against segmented.json", 1, "bees: a document must have a tree"),
     ("render bees.json out.svg --against ants.json", 1, "bees: gold and predicted text must be the same"),
-    ("render bees.json out.svg --against same.jsonl", 1, "same.jsonl: documents must have different ids"),
-    ("render bees.json out.svg --against empty.jsonl", 1, "there must be a document 'bees' to compare with, got none"),
-    ("render two.jsonl out.svg", 2, "a .svg file holds one document, got 2; a folder takes several"),
+    ("render bees.json out.svg --against same.jsonl", 1, "same.jsonl: two documents have the same id"),
+    ("render bees.json out.svg --against empty.jsonl", 1, "no document 'bees' to compare with"),
+    ("render two.jsonl out.svg", 2, "a .svg file holds one document, got 2; write to a folder instead"),
     ("render bees.json bees.json/out.svg", 1, "bees.json/out.svg: cannot be written: "),
 ]
 

@@ -39,7 +39,7 @@ def test_a_line_for_each_sample(run: Run, folder: Path):
     outcome = run("storm.jsonl", "--number", "3", "--seed", "7", "--particles", "20")
     assert outcome.status == 0
     (message,) = outcome.messages
-    assert message.startswith("genrst: storm: 20 particles were worth ")
+    assert message.startswith("genrst: storm: 20 particles have an effective sample size of ")
     Path("samples.jsonl").write_text(outcome.output, encoding="utf-8")
     assert list(read_documents("samples.jsonl")) == load(folder).sample(STORM, 3, seed=7, particles=20)
     assert [json.loads(line)["id"] for line in outcome.output.splitlines()] == ["storm"] * 3

@@ -52,7 +52,7 @@ def test_samples(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert row["log_p_text"] > row["log_p_joint"]
     assert row["log_p_tree"] == pytest.approx(row["log_p_joint"] - row["log_p_text"])
     assert row["units"] == [{"edus": [0, 2], "probability": pytest.approx(1)}]
-    assert "(100 samples, worth" in call(capsys, *words).output
+    assert "(100 samples, effective size" in call(capsys, *words).output
 
 
 def test_a_chart_knows_the_tree(folder: Path, capsys: pytest.CaptureFixture[str]):
@@ -74,14 +74,17 @@ def test_a_picture_and_files(folder: Path, tmp_path: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["--samples", "5"], "--samples must be 2 or more and go with --proposal, got 5"),
-        (["--proposal", "chart", "--samples", "1"], "--samples must be 2 or more and go with --proposal, got 1"),
-        (["--proposal", "model"], "--proposal must be a chart's model, got model"),
-        (["--model", "chart", "--plot", "a.svg"], "--plot must go with a model that builds trees step by step"),
-        (["--model", "chart", "--proposal", "chart"], "--proposal must go with a model that builds trees step by step"),
-        (["--model", "chart", "--format", "csv"], "csv must go with a model that builds trees step by step"),
-        (["--plot", "a.gif"], "a picture must end in .pdf, .png, .svg, got a.gif"),
-        (["--output", "a.gif"], "--output must end in one of .txt, .csv, .json, .jsonl or go with --format"),
+        (["--samples", "5"], "--samples must be at least 2 and works only with --proposal, got 5"),
+        (
+            ["--proposal", "chart", "--samples", "1"],
+            "--samples must be at least 2 and works only with --proposal, got 1",
+        ),
+        (["--proposal", "model"], "--proposal must be a chart parser, got model"),
+        (["--model", "chart", "--plot", "a.svg"], "--plot does not work with a chart parser"),
+        (["--model", "chart", "--proposal", "chart"], "--proposal does not work with a chart parser"),
+        (["--model", "chart", "--format", "csv"], "the format csv does not work with a chart parser"),
+        (["--plot", "a.gif"], "a plot must end in one of .pdf, .png, .svg, got a.gif"),
+        (["--output", "a.gif"], "--output must end in one of .txt, .csv, .json, .jsonl, or --format must be given"),
     ],
 )
 def test_options_must_fit(

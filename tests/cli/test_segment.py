@@ -96,7 +96,7 @@ def test_files_are_segmented_anew(folder: Path, tiny: Path, parser: Parser, caps
     (folder / "bare.json").write_text('{"id": "bare", "edus": [{"start": 0, "end": 3}]}', encoding="utf-8")
     outcome = call(capsys, "segment", "bare.json", "rain.json", "--model", tiny, "--output", "out/")
     assert outcome.status == 1
-    assert outcome.messages == ["genrst: bare.json: a document must have its text to be segmented"]
+    assert outcome.messages == ["genrst: bare.json: the document has no text to segment"]
     assert (folder / "out" / "rain.edus").is_file()
 
 
@@ -114,6 +114,8 @@ def test_whatever_goes_wrong_is_one_line(tiny: Path, capsys: pytest.CaptureFixtu
     outcome = call(capsys, "segment", "ferry.txt", "rain.json", "--model", tiny, "--pipeline", "no_such_pipeline")
     assert (outcome.status, len(outcome.messages)) == (1, 1), "no file is to blame"
     outcome = call(capsys, "segment", "ferry.txt", "--model", tiny, "--output", "ferry.rs3")
-    message = "--output must be a folder, end in one of .edus, .txt, .json, .tok or go with --format, got ferry.rs3"
+    message = (
+        "--output must be a folder or end in one of .edus, .txt, .json, .tok, or --format must be given, got ferry.rs3"
+    )
     assert (outcome.status, outcome.messages) == (2, [f"genrst: {message}"])
     assert call(capsys, "segment", "ferry.txt", "--model", tiny, "--output", "lines.txt").messages == []

@@ -24,15 +24,15 @@ from tests.cli.program import call
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--host 0.0.0.0", "--host must be an address of this machine only, unless there is a key"),
-        ("--host example.org", "got example.org"),
-        ("--max-edus 0", "--max-edus must be more than 0, got 0"),
-        ("--max-wait -1", "--max-wait must be more than 0, got -1.0"),
-        ("--max-seconds 0", "--max-seconds must be more than 0, got 0.0"),
-        ("--port 70000", "--port must be 0 to 65535, got 70000"),
-        ("--host 0.0.0.0 --api-key-file short", "a key must have 16 or more letters"),
+        ("--host 0.0.0.0", "--host 0.0.0.0: an API key is required to serve other machines"),
+        ("--host example.org", "--host example.org: an API key is required"),
+        ("--max-edus 0", "--max-edus must be greater than 0, got 0"),
+        ("--max-wait -1", "--max-wait must be greater than 0, got -1.0"),
+        ("--max-seconds 0", "--max-seconds must be greater than 0, got 0.0"),
+        ("--port 70000", "--port must be between 0 and 65535, got 70000"),
+        ("--host 0.0.0.0 --api-key-file short", "the API key must be at least 16 printable ASCII characters"),
         ("--api-key-file missing", "missing: No such file or directory"),
-        ("--port 0 --model missing", "a model must be installed"),
+        ("--port 0 --model missing", "no model or folder named"),
     ],
 )
 def test_what_is_refused(
@@ -55,7 +55,7 @@ def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         outcome = call(capsys, "serve", "--port", str(port))
-    message = f"genrst: 127.0.0.1:{port}: a service cannot listen there: Address already in use"
+    message = f"genrst: cannot listen on 127.0.0.1:{port}: Address already in use"
     assert (outcome.status, outcome.messages) == (2, [message])
 
 

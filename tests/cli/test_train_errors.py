@@ -66,7 +66,11 @@ from tests.training.samples import prepare_samples
         ("--prepared tiny.toml", "tiny.toml: the file must hold prepared features, got ", 1),
         ("--prepared features.npz --resume none", "none: the checkpoint cannot be read: ", 1),
         ("--prepared features.npz --output tiny.toml", "tiny.toml/config.toml: cannot be written: ", 1),
-        ("--resume x --set training.seeds=[1,2]", "--resume PATH is for one seed; use --resume auto for several", 2),
+        (
+            "--resume x --set training.seeds=[1,2]",
+            "--resume PATH works for one seed only; use --resume auto for several",
+            2,
+        ),
     ],
 )
 def test_wrong_options(here: Workspace, options: str, message: str, status: int):
@@ -208,8 +212,8 @@ def test_a_run_that_exists_is_refused_before_anything_is_done(here: Workspace):
     checkpoint.touch()
     found = here.train("--set", "training.seeds=[1, 2]")
     assert found.status == 2
-    rule = "--resume auto goes on with it, --output starts another"
-    assert found.messages == [f"genrst: runs/tiny/seed-2 holds a run already: {rule}"]
+    rule = "use --resume auto to continue it, or --output to start another"
+    assert found.messages == [f"genrst: runs/tiny/seed-2 already holds a run: {rule}"]
     assert names(Path("runs/tiny")) == ["seed-2"]
     assert not Path("cache").exists()
 

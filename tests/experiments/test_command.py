@@ -25,10 +25,10 @@ torch.set_num_threads(1)
 @pytest.mark.parametrize(
     ("command", "words", "message"),
     [
-        (calibration, ["nowhere", "--model", "en", "--documents", "0"], "must be a whole number from 1 on, got '0'"),
+        (calibration, ["nowhere", "--model", "en", "--documents", "0"], "must be a positive integer, got '0'"),
         (calibration, ["nowhere", "--model", "en"], "nowhere"),
         (pack, ["none", "nowhere", "--name", "half"], "none: a model folder must hold"),
-        (branching_bias, ["--trees", "none"], "must be a whole number from 1 on, got 'none'"),
+        (branching_bias, ["--trees", "none"], "must be a positive integer, got 'none'"),
     ],
 )
 def test_errors_are_one_line(command: ModuleType, words: list[str], message: str, capsys: pytest.CaptureFixture[str]):

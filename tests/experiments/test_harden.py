@@ -70,7 +70,7 @@ def test_students_must_know_all_labels(command: list[str], tmp_path: Path, capsy
     save_prepared(replace(students, symbols=fewer), tmp_path / "students.npz")
     with pytest.raises(SystemExit):
         harden.main([*command, "--output", str(tmp_path / "whole.npz")])
-    assert "all labels of a model must be among those of the features" in capsys.readouterr().err
+    assert "the features lack a label of the model" in capsys.readouterr().err
 
 
 def test_edus_must_be_the_same(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -79,4 +79,4 @@ def test_edus_must_be_the_same(command: list[str], tmp_path: Path, capsys: pytes
     save_prepared(replace(students, silver=[replace(one, id=other.id)]), tmp_path / "students.npz")
     with pytest.raises(SystemExit):
         harden.main([*command, "--output", str(tmp_path / "whole.npz")])
-    assert "both features must have the same EDUs" in capsys.readouterr().err
+    assert "the two files of features have different EDUs" in capsys.readouterr().err

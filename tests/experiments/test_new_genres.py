@@ -78,7 +78,7 @@ def test_every_genre_has_a_line_and_is_trained_once(tmp_path: Path, capsys: pyte
     assert "must be one of news, vlog, got poetry" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         run.main([*words, "--output", str(tmp_path / "runs"), "--together", "2"])
-    assert "fewer than all 2 genres must be left out, got 2" in capsys.readouterr().err
+    assert "--together must be less than the number of genres, 2, got 2" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         run.main(["fast", *words[1:], "--output", str(tmp_path / "runs")])
     assert "fast: the model must be a chart, got generative" in capsys.readouterr().err

@@ -182,12 +182,12 @@ def test_a_model_that_was_put_there_is_taken_as_it_is(finished: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--set", "model.unit_size=9"], "holds a run of other settings"),
+        (["--set", "model.unit_size=9"], "holds a run with other settings"),
         (["--split", "test"], "--split test needs --data or --test"),
         (["--prepare-only"], "--prepare-only needs --data"),
         (["--searches", "bag"], "the discriminative model needs one of action, greedy"),
-        (["--seeds", "1", "1"], "--seeds: each must be given once"),
-        (["--beams", "0"], "must be a whole number from 1 on, got '0'"),
+        (["--seeds", "1", "1"], "--seeds: duplicate values"),
+        (["--beams", "0"], "must be a positive integer, got '0'"),
     ],
 )
 def test_errors_are_one_line(
@@ -212,7 +212,7 @@ def test_results_of_other_documents_are_not_taken(
     save_prepared(other, tmp_path / "other.npz")
     with pytest.raises(SystemExit):
         main(words(finished, "--prepared", str(tmp_path / "other.npz")))
-    assert "the result is of other documents" in capsys.readouterr().err
+    assert "the result is for other documents" in capsys.readouterr().err
 
 
 def test_the_first_documents_have_files_of_their_own(finished: Path, tmp_path: Path, features: Path):
@@ -259,7 +259,7 @@ def test_test_documents_must_have_the_same_symbols(tmp_path: Path, features: Pat
     other = replace(prepared, symbols=replace(prepared.symbols, words=Vocabulary(prepared.symbols.words.symbols[:-1])))
     save_prepared(replace(other, train=[]), tmp_path / "test.npz")
     command = words(tmp_path, "--prepared", str(features), "--split", "test", "--test", str(tmp_path / "test.npz"))
-    ends_in_one_line(lambda: main(command), "must be prepared with the symbols of the others", capsys)
+    ends_in_one_line(lambda: main(command), "were not prepared with the symbols of train and dev", capsys)
 
 
 @pytest.mark.slow

@@ -208,24 +208,24 @@ def test_the_commands_of_the_page():
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--label-beam", "4"], "--label-beam must not be given where teachers are charts, got mpnet-chart"),
-        (["--word-weights", "1"], "--word-weights must not be given where teachers are charts"),
+        (["--label-beam", "4"], "--label-beam does not apply to chart teachers, got mpnet-chart"),
+        (["--word-weights", "1"], "--word-weights does not apply to chart teachers"),
         (
             ["--teacher-config", "mpnet-discriminative", "--segment-teachers", "1"],
-            "--segment-teachers must be given only where teachers are charts, got mpnet-discriminative",
+            "--segment-teachers applies only to chart teachers, got mpnet-discriminative",
         ),
         (
             ["--teacher-config", "mpnet-discriminative", "--segment-set", "training.clip=1"],
-            "--segment-set must be given only where teachers are charts",
+            "--segment-set applies only to chart teachers",
         ),
-        (["--students", "minilm"], "--students: all or none must be charts, as teachers are, got minilm"),
+        (["--students", "minilm"], "--students must be of the same kind as the teachers (charts or not), got minilm"),
         (
             ["--teacher-config", "mpnet-discriminative", "--students", "mpnet-chart"],
-            "--students: all or none must be charts, as teachers are, got mpnet-chart",
+            "--students must be of the same kind as the teachers (charts or not), got mpnet-chart",
         ),
-        (["--segment-teachers", "1", "1"], "--segment-teachers: each must be given once, got [1, 1]"),
+        (["--segment-teachers", "1", "1"], "--segment-teachers: duplicate values, got [1, 1]"),
         (["--resegment", "0.5"], "--resegment needs --segment-teachers"),
-        (["--teacher-set", "7,8:training.clip=1"], "--teacher-set: seeds must be those of --teachers, [1], got 7"),
+        (["--teacher-set", "7,8:training.clip=1"], "--teacher-set: seeds must be among --teachers [1], got 7"),
         (["--teachers", "1", "2", "--teacher-set", "2:data.min_count=9"], "all models must have the same data"),
     ],
 )
@@ -240,6 +240,6 @@ def test_features_that_do_not_go_together_are_refused_before_training(
 ):
     prepared = write_features(tmp_path)
     save_prepared(replace(prepared, tokenizer=make_tokenizer("mpnet").json), tmp_path / "teachers.npz")
-    message = f"teachers must have the labels and the tokenizer of students, {tmp_path / 'students.npz'}"
+    message = f"teachers must have the same labels and tokenizer as students ({tmp_path / 'students.npz'})"
     ends_in_one_line(lambda: main(words(tmp_path)), message, capsys)
     assert not (tmp_path / "run" / "teachers").exists()

@@ -97,8 +97,8 @@ def test_nothing_is_computed_twice(
 
 def test_other_settings_need_another_folder(finished: Path, features: list[str], capsys: pytest.CaptureFixture[str]):
     for more, message in [
-        (["--teachers", "1", "2", "--documents", "2"], "holds a run of other settings (documents): choose another"),
-        (["--student-set", "training.clip=1"], "seed-1 holds a run of other settings: choose another --output"),
+        (["--teachers", "1", "2", "--documents", "2"], "holds a run with other settings (documents); choose another"),
+        (["--student-set", "training.clip=1"], "seed-1 holds a run with other settings; choose another --output"),
     ]:
         with pytest.raises(SystemExit):
             main(words(finished, *features, *more))
@@ -129,12 +129,12 @@ def test_features_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ([], "--data and --silver are both needed, or else --prepared"),
-        (["--data", "GUM"], "--data and --silver are both needed, or else --prepared"),
-        (["--prepared", "A", "--data", "GUM"], "--prepared must be the features of students and of teachers"),
-        (["--prepared", "A", "B", "C"], "--prepared must be the features of students and of teachers"),
-        (["--prepared", "A", "--teachers", "1", "1"], "--teachers: each must be given once, got [1, 1]"),
-        (["--prepared", "A", "--students", "paper", "paper"], "--students: each must be given once, got paper paper"),
+        ([], "--data and --silver are both required, unless --prepared is given"),
+        (["--data", "GUM"], "--data and --silver are both required, unless --prepared is given"),
+        (["--prepared", "A", "--data", "GUM"], "--prepared takes the features of students and of teachers"),
+        (["--prepared", "A", "B", "C"], "--prepared takes the features of students and of teachers"),
+        (["--prepared", "A", "--teachers", "1", "1"], "--teachers: duplicate values, got [1, 1]"),
+        (["--prepared", "A", "--students", "paper", "paper"], "--students: duplicate configurations, got paper paper"),
         (
             ["--prepared", "A", "--students", "nothing"],
             "nothing: no such configuration file; the bundled configurations are ",
@@ -142,7 +142,7 @@ def test_features_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
         (["--prepared", "A", "--set", "model.nothing=1"], "nothing"),
         (["--prepared", "A", "--word-weights", "-1"], "word_weight: the value must be finite and 0 or more, got -1.0"),
         (["--prepared", "A", "--device", "tpu"], "a device must be auto, cpu, or a GPU"),
-        (["--prepared", "A"], "A: the file must hold prepared features"),
+        (["--prepared", "A"], "A: no such file of prepared features"),
     ],
 )
 def test_errors_are_one_line(

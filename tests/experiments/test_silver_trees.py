@@ -101,7 +101,7 @@ def test_a_model_without_an_encoder_needs_no_pieces():
 
 
 def test_what_does_not_fit():
-    with pytest.raises(UsageError, match="must be prepared with an encoder, for a model has one"):
+    with pytest.raises(UsageError, match="prepare them with an encoder"):
         make_translation(*by_hand(has_pieces=False))
     with pytest.raises(UsageError, match=r"must be among those of the features, got RE\(mode, NS\)"):
         make_translation(*by_hand(make_symbols([], [], "cause NS", "mode NS")))
@@ -115,7 +115,7 @@ def test_the_sample():
     assert found == choose(silver, range(10, 21), 5, seed=1)
     assert found != choose(silver, range(10, 21), 5, seed=2)
     assert sorted(example.n_edus for example in choose(silver, range(10, 21), 99, seed=1)) == list(range(10, 21))
-    with pytest.raises(UsageError, match="a silver document of 30 to 40 EDUs, got none of 29"):
+    with pytest.raises(UsageError, match="none of the 29 silver documents has 30 to 40 EDUs"):
         choose(silver, range(30, 41), 5, seed=1)
 
 
@@ -273,9 +273,9 @@ def test_shards_that_do_not_fit(teachers: list[Path], tmp_path: Path, capsys: py
     run_label(tmp_path, capsys, teachers[:1], output="whole")
     other, whole = (str(tmp_path / f"{name}.npz") for name in ("other", "whole"))
     for parts, message in [
-        ([first, second], "parts must be all of 3 shards, each once, got 1/3 2/3"),
-        ([first, second, other], f"{first} and {other}: parts must be of the same features, teachers and settings"),
-        ([first, whole], f"{whole}: a part must be a shard of labelled documents (label --shard)"),
+        ([first, second], "the parts must be each of the 3 shards exactly once, got 1/3 2/3"),
+        ([first, second, other], f"{first} and {other}: the parts have different features, teachers or settings"),
+        ([first, whole], f"{whole}: not a shard of labelled documents (see label --shard)"),
     ]:
         with pytest.raises(SystemExit):
             join.main([*parts, "--output", str(tmp_path / "joined.npz")])
@@ -289,22 +289,23 @@ def test_teachers_of_other_labels(teachers: list[Path], tmp_path: Path, capsys: 
     save_model(Model(model.network, symbols), teachers[1])
     with pytest.raises(SystemExit):
         run_label(tmp_path, capsys, teachers)
-    assert capsys.readouterr().err == (
-        f"{teachers[0]} and {teachers[1]}: the models of an ensemble must have the same labels\n"
-    )
+    assert capsys.readouterr().err == (f"{teachers[0]} and {teachers[1]}: the teachers must have the same labels\n")
 
 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (["--documents", "0"], "argument --documents: must be a whole number from 1 on, got '0'"),
-        (["--shard", "3/2"], "argument --shard: must be I/N, with I from 1 to N, got '3/2'"),
-        (["--shard", "1"], "argument --shard: must be I/N, with I from 1 to N, got '1'"),
-        (["--teacher", "one", "one"], "--teacher: each must be given once, got one one"),
-        (["--shard", "1/4", "--min-edus", "1"], "there must be no more shards than documents, 3, got 4"),
-        (["--max-edus", "2", "--min-edus", "1"], "a silver document of 1 to 2 EDUs, got none of 3"),
-        (["--min-edus", "9", "--max-edus", "2"], "a silver document of 9 to 2 EDUs, got none of 3"),
-        (["--teacher", "nowhere", "--min-edus", "1"], "or be a folder, got 'nowhere'"),
+        (["--documents", "0"], "argument --documents: must be a positive integer, got '0'"),
+        (["--shard", "3/2"], "argument --shard: must be I/N with 1 <= I <= N, got '3/2'"),
+        (["--shard", "1"], "argument --shard: must be I/N with 1 <= I <= N, got '1'"),
+        (["--teacher", "one", "one"], "--teacher: duplicate teachers, got one one"),
+        (
+            ["--shard", "1/4", "--min-edus", "1"],
+            "the number of shards must be at most the number of documents, 3, got 4",
+        ),
+        (["--max-edus", "2", "--min-edus", "1"], "none of the 3 silver documents has 1 to 2 EDUs"),
+        (["--min-edus", "9", "--max-edus", "2"], "none of the 3 silver documents has 9 to 2 EDUs"),
+        (["--teacher", "nowhere", "--min-edus", "1"], "no model or folder named 'nowhere'"),
         (["--prepared", "none.npz"], "none.npz: the file must hold prepared features"),
         (["--word-weight", "-1", "--min-edus", "1"], "word_weight: the value must be finite and 0 or more, got -1.0"),
     ],

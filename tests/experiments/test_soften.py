@@ -84,7 +84,9 @@ def test_a_text_gets_the_edus_that_its_teachers_find():
 def test_features_must_be_those_of_charts(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     save_prepared(prepare_samples(make_tokenizer()), tmp_path / "steps.npz")
     words = ["--teacher", "x", "--prepared", str(tmp_path / "steps.npz"), "--output", str(tmp_path / "y.npz")]
-    ends_in_one_line(lambda: soften.main(words), "features must be prepared for charts", capsys)
+    ends_in_one_line(
+        lambda: soften.main(words), "these features were prepared for another kind of model, not for charts", capsys
+    )
 
 
 def test_no_edus_without_teachers_for_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -97,14 +97,14 @@ def test_options_that_are_wrong(tiny: Path, options: dict[str, Any]):
 def test_models_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("genrst.parser.folders.MODELS", tmp_path / "models")
-    with pytest.raises(ModelNotFoundError, match=r"^a model must be installed \(none is\) or be a folder, got 'en'$"):
+    with pytest.raises(ModelNotFoundError, match=r"^no model or folder named 'en' \(installed models: none\)$"):
         genrst.load()
     write_parser(tmp_path / "models" / "en", name="english", has_segmenter=False)
     write_parser(tmp_path / "models" / "de", has_segmenter=False)
     (tmp_path / "models" / "notes").mkdir()
     assert genrst.load().config.name == "english"
     assert genrst.load("en").config.name == "english"
-    message = r"^a model must be installed \(de, en\) or be a folder, got 'fr'$"
+    message = r"^no model or folder named 'fr' \(installed models: de, en\)$"
     with pytest.raises(ModelNotFoundError, match=message):
         genrst.load("fr")
     (tmp_path / "en").mkdir()
@@ -135,7 +135,7 @@ def test_models_of_other_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert genrst.load("de-forum").config.name == "de-forum"
     assert find_model("en") == MODELS / "en", "our own come first"
     (folder / "weights.safetensors").unlink()
-    with pytest.raises(ModelNotFoundError, match="a model must be installed"):
+    with pytest.raises(ModelNotFoundError, match="no model or folder named"):
         genrst.load("de-forum")
 
 
@@ -196,7 +196,7 @@ def test_the_segmenter_that_a_model_names(tmp_path: Path):
     lost = load(write_parser(tmp_path / "lost", has_segmenter=False, segmenter="nowhere"))
     with pytest.raises(ModelNotFoundError, match=r"parser.json: segmenter must be a folder or .*, got 'nowhere'$"):
         lost(TEXT)
-    with pytest.raises(ConfigError, match=r"parser.json: segmenter must be a chart's model, got .*own'$"):
+    with pytest.raises(ConfigError, match=r"parser.json: segmenter must be a chart parser, got .*own'$"):
         find_segmenter(write_parser(tmp_path / "steps", has_segmenter=False, segmenter="../own"))
 
 
@@ -263,7 +263,7 @@ def test_nothing_is_replaced(tmp_path: Path, parser: Parser, is_folder: bool):
         target.mkdir()
     else:
         target.touch()
-    with pytest.raises(UsageError, match=r"must be saved in a new folder, got '.*there'$"):
+    with pytest.raises(UsageError, match=r"must be saved to a new folder, but '.*there' exists$"):
         parser.save(target)
 
 
@@ -287,7 +287,7 @@ def test_a_target_that_cannot_be(tmp_path: Path, parser: Parser):
 
 
 def test_models_in_memory_have_no_files(parser: Parser, tmp_path: Path):
-    with pytest.raises(UsageError, match="must be loaded from a folder to be saved"):
+    with pytest.raises(UsageError, match="only a parser that was loaded from a folder can be saved"):
         load_like(parser).save(tmp_path / "copy")
 
 
@@ -336,9 +336,9 @@ def test_cards_name_a_licence_that_catalogues_know(name: str, licence: str):
 def test_options_without_effect_are_told(tiny: Path, tmp_path: Path):
     chart = write_chart(tmp_path / "chart")
     for folder, options, message in (
-        (chart, {"pipeline": "x"}, "pipeline has no effect on chart, which is a chart"),
-        (chart, {"beam": 3, "word_weight": 1}, "beam and word_weight have no effect on chart, which is a chart"),
-        (tiny, {"relations": "coarse"}, "relations has no effect on tiny, which is no chart"),
+        (chart, {"pipeline": "x"}, "pipeline has no effect on chart, which is a chart parser"),
+        (chart, {"beam": 3, "word_weight": 1}, "beam and word_weight have no effect on chart, which is a chart parser"),
+        (tiny, {"relations": "coarse"}, "relations has no effect on tiny, which is not a chart parser"),
     ):
         with pytest.warns(ParserWarning, match=message):
             load(folder, **options)

@@ -107,7 +107,7 @@ def test_fewer_trees_than_asked_for(parser: Parser):
 
 def test_numbers_of_trees_that_make_no_sense(parser: Parser):
     for n in (0, -1):
-        with pytest.raises(UsageError, match=f"1 or more, .* got {n}$"):
+        with pytest.raises(UsageError, match=f"at least 1, .* got {n}$"):
             parser.kbest(TEXT, n)
     with pytest.raises(UsageError, match="1 with greedy search, got 2"):
         load_like(parser, search="greedy").kbest(TEXT, 2)
@@ -228,9 +228,9 @@ def test_a_stream_is_read_as_it_is_wanted(parser: Parser):
     assert [next(stream).id for _ in range(3)] == ["text-2", "text-3", "text-4"]
     assert n_read == 6
     assert list(parser.pipe([])) == []
-    with pytest.raises(UsageError, match="an item or more, got 0"):
+    with pytest.raises(UsageError, match="batch_size must be at least 1, got 0"):
         parser.pipe([], 0)
-    with pytest.raises(UsageError, match="must be several texts or documents, got one"):
+    with pytest.raises(UsageError, match="pipe takes an iterable of texts or documents, got a single one"):
         parser.pipe("It rained.")
 
 
@@ -290,7 +290,7 @@ def test_documents_by_spacy_are_not_annotated_again(parser: Parser, monkeypatch:
 
 def test_lists_of_edus_or_of_nothing(parser: Parser):
     """A list is one text, also in a stream, and an empty one has one message everywhere."""
-    empty = "must be a text, a list of EDUs or a Document, got an empty list; Parser.pipe takes lists of texts"
+    empty = "must be a text, a list of EDUs or a Document, got an empty list; use Parser.pipe for several texts"
     for call in (parser, parser.segment, lambda item: parser.kbest(item, 2), parser.parse_edus):
         with pytest.raises(UsageError, match=f"text: it {empty}"):
             call([])
@@ -300,5 +300,5 @@ def test_lists_of_edus_or_of_nothing(parser: Parser):
     assert isinstance(document, Document)
     assert document.edu_texts == ["It rained,", "so we stayed."]
     assert list(parser.pipe([])) == []
-    with pytest.raises(UsageError, match=r"got a list with list; Parser\.pipe takes lists of several"):
+    with pytest.raises(UsageError, match=r"got a list with list; use Parser\.pipe for several inputs"):
         parser([["It rained,"], ["so we stayed."]])  # type: ignore[list-item]

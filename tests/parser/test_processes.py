@@ -53,7 +53,7 @@ def test_warnings_come_back_once():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
 def test_one_that_dies_is_an_error():
-    with pytest.raises(GenrstError, match=r"^a process that parses has ended; perhaps there is too little memory"):
+    with pytest.raises(GenrstError, match=r"^a parsing process has died, perhaps for lack of memory"):
         list(work_in_processes(iter([3, 4]), lambda: os._exit, 2, is_forked=True))
 
 
@@ -77,7 +77,7 @@ def test_pairs(parser: Parser):
 
 
 def test_numbers_that_make_no_sense(parser: Parser):
-    with pytest.raises(UsageError, match=r"^n_process must be 1 or more, got 0"):
+    with pytest.raises(UsageError, match=r"^n_process must be at least 1, got 0"):
         parser.pipe([], n_process=0)
 
 
@@ -91,7 +91,7 @@ def no_fork(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_fork")
 def test_a_parser_in_memory_cannot_be_loaded_again(parser: Parser):
-    with pytest.raises(UsageError, match=r"^a parser must be loaded from a folder to be used by other processes"):
+    with pytest.raises(UsageError, match=r"^only a parser that was loaded from a folder can use several processes"):
         list(Parser(parser.finder, parser.config).pipe(TEXTS, n_process=2))
 
 

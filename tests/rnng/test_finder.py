@@ -161,18 +161,18 @@ MEMBER_ERRORS: list[tuple[object, str]] = [
     ({"members": [{"model": "nowhere"}]}, "a member must be a folder or an installed model, got 'nowhere'"),
     ({"members": [{"model": "a\0b"}]}, "a member must be a folder or an installed model, got 'a\\x00b'"),
     ({"members": [{"model": "parser.json"}]}, "a member must be a folder or an installed model, got 'parser"),
-    ({"members": [{"model": "m", "weight": 0}]}, "a member's weight must be a number above 0, got 0.0 ('m')"),
-    ({"members": [{"model": "m", "weight": -1}]}, "a member's weight must be a number above 0, got -1.0 ('m')"),
+    ({"members": [{"model": "m", "weight": 0}]}, "the weight of the member 'm' must be greater than 0, got 0.0"),
+    ({"members": [{"model": "m", "weight": -1}]}, "the weight of the member 'm' must be greater than 0, got -1.0"),
     (
         {"members": [{"model": "m", "weight": float("nan")}]},
-        "a member's weight must be a number above 0, got nan",
+        "must be greater than 0, got nan",
     ),
     (
         {"members": [{"model": "m", "weight": float("inf")}]},
-        "a member's weight must be a number above 0, got inf",
+        "must be greater than 0, got inf",
     ),
-    ({"members": [{"model": "."}]}, "a member must have weights of its own, got '.', which is an ensemble"),
-    ({"members": [{}]}, "a member must have weights of its own, got '', which is an ensemble"),
+    ({"members": [{"model": "."}]}, "a member must not be an ensemble itself, got '.'"),
+    ({"members": [{}]}, "a member must not be an ensemble itself, got ''"),
 ]
 
 
@@ -202,7 +202,7 @@ def test_a_folder_without_a_model(tmp_path: Path):
 def test_weights_of_its_own(tmp_path: Path):
     write_parser(tmp_path, has_segmenter=False)
     write_ensemble(tmp_path, {"x": 1})
-    with pytest.raises(GenrstError, match=r"must have no weights of its own, got weights.safetensors$"):
+    with pytest.raises(GenrstError, match=r"must not have weights itself, got weights.safetensors$"):
         load(tmp_path)
 
 

@@ -21,7 +21,7 @@ STORED = "() => JSON.parse(localStorage.getItem('genrst-draft:' + sessionStorage
 
 
 OFFERED = """() => !document.querySelector("#choices").hidden && document.body.classList.contains("previewing") ||
-    document.querySelector("#said").textContent.includes("would change nothing")"""
+    document.querySelector("#said").textContent.includes("finds nothing to change")"""
 
 
 @contextmanager

@@ -105,18 +105,18 @@ def test_asking_again_shows_what_would_change_and_asks(bench: Bench):
     bench.ask_again()
     assert len(set(units(bench.document["tree"])) - set(units(before["tree"]))) == n
     bench.page.keyboard.press("a")
-    bench.wait_said("would change nothing")
+    bench.wait_said("finds nothing to change")
 
 
 def test_a_tree_of_a_person_is_frozen(rain: Bench, tmp_path: Path):
     """It is changed only where it was thawed; its file says nothing of it, and saving does not complain."""
     rain.page.keyboard.press("a")
-    rain.wait_said("all of this tree is frozen")
+    rain.wait_said("the whole tree is frozen")
     assert bare(rain.document["tree"]) == bare(document_tree(PERSON))
     rain.select((2, 4))
     rain.press("n")
     rain.page.keyboard.press("a")
-    rain.wait_said("all of this tree is frozen")
+    rain.wait_said("the whole tree is frozen")
     rain.page.keyboard.press("s")
     rain.wait_said("saved to birds.rs4")
     assert "left out" not in rain.said
@@ -168,7 +168,7 @@ def test_what_an_edit_drops_is_told(bench: Bench):
     open_document(bench, replace(MADE, signals=signals, secondary_edges=edges))
     bench.select((1, 4))
     bench.press("x")
-    assert "dropped with what they belonged to: 1 secondary edge; undo brings them back" in bench.said
+    assert "also removed, because their units are gone: 1 secondary edge; undo restores them" in bench.said
     bench.press("Control+z")
     assert document_from_dict(bench.document).secondary_edges == edges
 
@@ -178,8 +178,8 @@ def test_lines_that_were_said_do_not_stay(bench: Bench):
     before = bench.document
     bench.select((1, 4))
     for key, refusal in (
-        ("e", "a unit of several EDUs"),
-        ("[", "a unit of several EDUs"),
+        ("e", "this unit has several EDUs"),
+        ("[", "this unit has several EDUs"),
         ("G", "no comments or flags"),
     ):
         bench.page.keyboard.press(key)
@@ -238,7 +238,7 @@ def test_the_toolbar_is_one_row(rain: Bench):
     header, tree = sizes(rain, "header", "#trees")
     assert header < 50
     assert tree > 0.7 * 760
-    for name in ("Open…", "Save", "Ask again", "Undo", "View", "More", "Keys"):
+    for name in ("Open…", "Save", "Re-parse", "Undo", "View", "More", "Keys"):
         assert rain.page.locator("header").get_by_text(name, exact=True).is_visible()
     assert rain.page.evaluate("() => document.querySelector('header').scrollWidth <= innerWidth")
 

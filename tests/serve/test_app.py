@@ -116,7 +116,7 @@ def test_constraints_and_the_best_trees(client: TestClient, parsers: list[Parser
     (constrained,) = documents(client.post("/v1/parse", json={"document": data}))
     assert same(constrained, parsers[0].parse(document))
     refusal = client.post("/v1/parse", json={"edus": EDUS, "alternatives": 1})
-    assert refusal.json() == {"error": "alternatives must go with a chart's model, got tiny"}
+    assert refusal.json() == {"error": "alternatives require a chart parser, got the model tiny"}
     (first, second) = documents(client.post("/v1/parse", json={"edus": EDUS, "trees": 2}))
     steps = parsers[0].kbest(EDUS, 2)
     assert same(first, steps[0])
@@ -171,7 +171,7 @@ def test_what_is_odd_or_lost_is_told(client: TestClient):
         "rain: .dis files cannot hold signals or secondary edges",
     ]
     russian = {"edus": ["Паром остановился,", "потому что был шторм."], "model": "chart"}
-    assert "does not look English" in client.post("/v1/parse", json=russian).json()["warnings"][0]
+    assert "does not look like English" in client.post("/v1/parse", json=russian).json()["warnings"][0]
 
 
 def test_each_thread_collects_its_own_warnings():
@@ -252,7 +252,7 @@ def test_the_time_of_a_request_is_limited(parsers: list[Parser]):
     with service(parsers, Limits(seconds=1e-6)) as client:
         for body in bodies:
             answer = client.post("/v1/parse", json=body)
-            rule = "the request takes more than 1e-06 s: send less text, ask for less"
+            rule = "the request takes more than 1e-06 s; send a shorter text or request fewer trees"
             assert (answer.status_code, answer.json()) == (422, {"error": rule})
         assert client.get("/health").json()["waiting"] == 0
 

@@ -120,7 +120,7 @@ def test_one_process_at_a_time_has_a_folder(tmp_path: Path):
             "except GenrstError as error: print(error)\n"
         )
         found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-        rule = f"another genrst annotate has this folder open (process {os.getpid()}); close that one first"
+        rule = f"another genrst annotate has this folder open (process {os.getpid()}); stop it first"
         assert found.strip() == f"{tmp_path}: {rule}"
         with pytest.raises(InputError, match="another genrst annotate"), folder_lock(tmp_path):
             pass

@@ -191,7 +191,7 @@ def test_a_tree_that_a_format_cannot_express_is_told(chart: Parser, tmp_path: Pa
     mixed = replace(HUMAN, tree=Unit.from_relations(["joint", "joint", "causal"], "NNS", (Leaf(0), Leaf(1), Leaf(2))))
     with annotating(chart, path) as client:
         (warning,) = save(client, mixed)["warnings"]
-        assert "written as units inside units" in warning
+        assert "saved as nested units" in warning
         assert save(client, BETTER)["warnings"] == []
 
 
@@ -203,17 +203,17 @@ def test_what_another_program_wrote_is_not_overwritten_unasked(chart: Parser, tm
         def refusal(**others: Any) -> str:
             answer = client.put("/v1/files/0", json=body(BETTER, **others))
             assert answer.status_code == 409
-            return str(answer.json()["error"]).removeprefix("rain.rs3: a file must be as it was read to be saved, got ")
+            return str(answer.json()["error"]).removeprefix("rain.rs3: not saved: ")
 
-        assert refusal() == "not read yet; force saves it all the same"
+        assert refusal() == "the file has not been opened yet; use force to save anyway"
         version = client.get("/v1/files/0").json()["version"]
         path.write_text(path.read_text() + "\n")
         theirs = path.read_bytes()
-        assert refusal() == refusal(version=version) == "changed by another program; force saves it all the same"
+        assert refusal() == refusal(version=version) == "another program has changed the file; use force to save anyway"
         assert (path.read_bytes(), names(tmp_path)) == (theirs, ["rain.rs3"])
         forced = client.put("/v1/files/0", json=body(BETTER, force=True)).json()
         assert (forced["backup"], (tmp_path / "rain.rs3.bak").read_bytes()) == ("rain.rs3.bak", theirs)
-        assert refusal(version=version).startswith("changed"), "another window has an older version"
+        assert refusal(version=version).startswith("another program"), "another window has an older version"
         assert client.put("/v1/files/0", json=body(HUMAN, version=forced["version"])).status_code == 200
         path.write_text("somebody else's")
         forced = client.put("/v1/files/0", json=body(BETTER, force=True)).json()
@@ -516,10 +516,10 @@ def make_odd(folder: Path) -> None:
         ("broken.rs3", CorpusFormatError, "broken.rs3"),
         ("binary.txt", CorpusFormatError, "got binary data"),
         ("picture.png", UsageError, "a file name must end in one of .dis, .rs3"),
-        ("folder.rs3", InputError, "must be a plain file"),
-        ("pipe.rs3", InputError, "must be a plain file"),
+        ("folder.rs3", InputError, "not a regular file"),
+        ("pipe.rs3", InputError, "not a regular file"),
         ("missing.rs3", InputError, "No such file or directory"),
-        ("same.txt same.edus", UsageError, "both would be saved as same.json"),
+        ("same.txt same.edus", UsageError, "would both be saved as same.json"),
     ],
 )
 def test_what_cannot_be_annotated(tmp_path: Path, names: str, kind: type[GenrstError], message: str):

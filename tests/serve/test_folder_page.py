@@ -99,7 +99,7 @@ def test_done_flagged_and_next(context: "BrowserContext", chart: Parser, tmp_pat
         page.keyboard.press("D")
         bench.wait_said("2 of 3 done")
         page.keyboard.press("N")
-        bench.wait_said("no open file is left")
+        bench.wait_said("no open files are left")
         page.keyboard.press("D")
         bench.wait_said("c.rs3: open")
         # A filter by name and by state.
@@ -182,7 +182,7 @@ def test_two_annotators_become_a_third(context: "BrowserContext", chart: Parser,
             "Edit",
         ]
         page.keyboard.press("2")
-        bench.wait_said("1 to decide")
+        bench.wait_said("1 left to decide")
         assert repr(read(tmp_path / "gold" / "a.rs3").tree) == "(evaluation NS (causal SN 0 (joint NN 1 2)) 3)"
     with adjudicating(context, chart, tmp_path) as bench:
         page = bench.page
@@ -193,10 +193,10 @@ def test_two_annotators_become_a_third(context: "BrowserContext", chart: Parser,
         page.wait_for_function("() => document.activeElement.id === 'decide-1-left'")
         page.keyboard.press("ArrowRight")
         page.keyboard.press("Enter")
-        bench.wait_said("all is decided")
+        bench.wait_said("all decided")
         assert read(tmp_path / "gold" / "a.rs3").tree == SECOND
         page.keyboard.press("Control+z")
-        bench.wait_said("1 to decide")
+        bench.wait_said("1 left to decide")
         page.keyboard.press("v")
         with bench.drawn():
             page.keyboard.press("3")
@@ -206,7 +206,7 @@ def test_two_annotators_become_a_third(context: "BrowserContext", chart: Parser,
         bench.press("n")
         with bench.drawn():
             page.keyboard.press("3")
-        bench.wait_said("all is decided")
+        bench.wait_said("all decided")
         assert repr(read(tmp_path / "gold" / "a.rs3").tree) == "(evaluation NS (causal NN 0 (joint NN 1 2)) 3)"
         assert page.get_attribute("#decide-1-edit", "aria-pressed") == "true"
         with bench.drawn():
@@ -216,7 +216,7 @@ def test_two_annotators_become_a_third(context: "BrowserContext", chart: Parser,
         page.wait_for_function("() => document.activeElement.id === 'decide-0-left'")
         for key in "21N":
             page.keyboard.press(key)
-        bench.wait_said("written to")
+        bench.wait_said("saved to")
         page.wait_for_function("() => document.querySelector('#folder-title').textContent === '3 of 3 done'")
         assert repr(read(tmp_path / "gold" / "b.rs3").tree) == "(evaluation NS (causal SN 0 (joint NN 1 2)) 3)"
         assert read(tmp_path / "gold" / "same.rs3").tree == FIRST
@@ -265,9 +265,9 @@ def test_pictures_for_the_docs_and_axe(
         with bench.drawn():
             bench.page.click("#folder-list button >> nth=1")
         bench.page.keyboard.press("2")
-        bench.wait_said("to decide")
+        bench.wait_said("left to decide")
         bench.page.keyboard.press("1")
-        bench.wait_said("2 to decide")
+        bench.wait_said("2 left to decide")
         found.append(axe.run(bench.page))
         photograph(bench, "adjudicate")
         bench.page.set_viewport_size({"width": 390, "height": 800})
@@ -327,7 +327,7 @@ def test_other_edus_and_comments(context: "BrowserContext", chart: Parser, tmp_p
             bench.page.keyboard.press("ArrowDown")
         assert bench.page.inner_text("#decide [aria-current] th") == "2–3"
         bench.page.keyboard.press("2")
-        bench.wait_said("to decide")
+        bench.wait_said("left to decide")
     result = read(tmp_path / "gold" / "rain.rs3")
     assert result.edu_texts == bob.edu_texts
     assert json.loads(result.metadata["notes"]) == [{"edus": [2, 3], "text": "Really?"}]

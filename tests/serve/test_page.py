@@ -144,7 +144,7 @@ def test_attach_by_dragging(bench: Bench):
     bench.page.mouse.move(*middle((2, 3)), steps=4)
     assert shown_targets(bench) == [(0, 4), (1, 4), (4, 5)]
     bench.page.mouse.up()
-    assert bench.said == "left as it was", "that is where it is already"
+    assert bench.said == "nothing changed", "that is where it is already"
     bench.page.mouse.move(*middle((3, 4)))
     bench.page.mouse.down()
     bench.page.mouse.move(*middle((4, 5)), steps=4)
@@ -329,7 +329,7 @@ def test_a_dropped_file_opens(bench: Bench):
     opened = bare(bench.document["tree"])
     # A tree of a person is frozen. Units of several parts, and unknown relations, stay as they are.
     bench.page.keyboard.press("a")
-    bench.wait_said("all of this tree is frozen")
+    bench.wait_said("the whole tree is frozen")
     bench.select((0, 4))
     bench.press("z")
     bench.ask_again()
@@ -401,7 +401,7 @@ def test_a_key_is_asked_for(browser: "Browser", chart: Parser):
     ):
         bench = Bench(context.new_page(), address)
         bench.page.wait_for_selector("#key")
-        assert "key of the service" in bench.said
+        assert "API key" in bench.said
         bench.page.fill("#key-value", "0123456789abcdef")
         bench.page.press("#key-value", "Enter")
         bench.page.wait_for_selector("#key", state="hidden")
@@ -456,7 +456,7 @@ def photograph(bench: Bench, name: str) -> None:
 
 def test_errors_are_said_and_lose_nothing(bench: Bench):
     bench.page.click("#parse")
-    assert bench.said == "there is no text yet"
+    assert bench.said == "paste a text first"
     document = bench.parse(TEXT)
     bench.page.click("#new")
     bench.page.set_input_files("#file", {"name": "x.rs3", "mimeType": "text/plain", "buffer": b"<rst"})
@@ -466,7 +466,7 @@ def test_errors_are_said_and_lose_nothing(bench: Bench):
     assert bench.document == document
     bench.page.route("**/v1/parse", lambda route: route.abort())
     bench.page.keyboard.press("a")
-    bench.page.wait_for_function("() => document.querySelector('#said').textContent.includes('does not answer')")
+    bench.page.wait_for_function("() => document.querySelector('#said').textContent.includes('does not respond')")
     assert bench.document == document
     assert len(bench.complaints) == 2
     bench.complaints.clear()

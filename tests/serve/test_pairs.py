@@ -132,7 +132,7 @@ def test_results_replace_only_results(chart: Parser, corpus: Path):
     write(BETTER, corpus / "gold" / "rain.rs3")
     foreign = (corpus / "gold" / "rain.rs3").read_bytes()
     with comparing(chart, corpus) as client:
-        assert "must have been written by adjudication" in rows(client)["rain"]["error"]
+        assert "not written by genrst annotate" in rows(client)["rain"]["error"]
         assert client.get("/v1/pairs/0").status_code == 409
         pair = client.get("/v1/pairs/2").json()
         body = {"document": pair["result"], "decisions": {}, "version": None, "sources": pair["sources"]}
@@ -143,7 +143,7 @@ def test_results_replace_only_results(chart: Parser, corpus: Path):
         assert client.put("/v1/pairs/2", json=body).status_code == 200
         again = client.put("/v1/pairs/2", json=body)
         assert again.status_code == 409
-        assert "open the file again" in again.json()["error"]
+        assert "open the pair again" in again.json()["error"]
         # A link to a file of an annotator is never followed.
         (corpus / "gold" / "two.rs3").unlink()
         (corpus / "gold" / "two.rs3").symlink_to(corpus / "ann" / "two.rs3")
@@ -185,7 +185,7 @@ def test_requests_that_make_no_sense(chart: Parser, corpus: Path):
             assert (answer.status_code, list(answer.json())) == (422, ["error"])
         (corpus / "gold" / ".genrst").mkdir(parents=True)
         (corpus / "gold" / ".genrst" / "rain.rs3.decisions").write_text("{")
-        assert "is damaged" in rows(client)["rain"]["error"]
+        assert "damaged; delete" in rows(client)["rain"]["error"]
     with comparing(chart, corpus, None) as client:
         body = {"document": result, "decisions": {}, "sources": pair["sources"]}
         assert "--output FOLDER" in client.put("/v1/pairs/0", json=body).json()["error"]
@@ -193,9 +193,9 @@ def test_requests_that_make_no_sense(chart: Parser, corpus: Path):
 
 
 def test_folders_without_a_common_name(corpus: Path):
-    with pytest.raises(UsageError, match="must have a file of one name"):
+    with pytest.raises(UsageError, match="have no file name in common"):
         Pairs(found(corpus / "ann"), {"x": corpus / "bob" / "alone.rs3"})
-    with pytest.raises(UsageError, match="--output must be another folder"):
+    with pytest.raises(UsageError, match="--output must not be a folder of the annotators"):
         Pairs(found(corpus / "ann"), found(corpus / "bob"), corpus / "ann")
 
 

@@ -87,17 +87,17 @@ def test_guidelines_are_a_link_a_file_or_a_text(tmp_path: Path, text: str, descr
             r"relations\[0\]\.nuclearity: the value must be a list, got 'NS'",
         ),
         ("[[relations]]\nname = 'a'\nnuclearity = ['NX']", r"must be one of 'NS', 'SN', 'NN', got 'NX'"),
-        ("[[relations]]\nname = 'a'\nnuclearity = []", "the list must have one of"),
+        ("[[relations]]\nname = 'a'\nnuclearity = []", "must list at least one of"),
         ("[[relations]]\ndefinition = 'x'", r"relations\[0\]\.name: the value must be the name of a relation, got ''"),
-        ("[[relations]]\nname = 'span'", "must be the name of a relation, got 'span'"),
+        ("[[relations]]\nname = 'span'", "the value must be the name of a relation, got 'span'"),
         (
             "[[relations]]\nname = 'a'\n[[relations]]\nname = 'a'",
-            r"relations\[1\]\.name: a relation must be defined once",
+            r"relations\[1\]\.name: the relation 'a' is defined twice",
         ),
         ("relations = 3", "relations: the value must be a list, got 3"),
         ("guidelines = ", "invalid TOML"),
-        ("guidelines = 'missing.md'", "must be in the folder of the project, got missing.md"),
-        ("guidelines = '../secret.txt'", "must be in the folder of the project"),
+        ("guidelines = 'missing.md'", "must exist in the folder of the project, got missing.md"),
+        ("guidelines = '../secret.txt'", "must exist in the folder of the project"),
     ],
 )
 def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, message: str):

@@ -69,8 +69,8 @@ def test_signals_are_added_changed_and_removed(call: Call):
     moved = call("changedSignal", BRIDGE, 2, {"unit": [0, 1], "type": "lexical", "subtype": "indicative_word"})
     assert signals(moved)[2] == Signal((0, 1), "lexical", "indicative_word", (15, 20))
     assert signals(call("removedSignal", BRIDGE, 0)) == before[1:]
-    assert call("changedSignal", BRIDGE, 2, {"unit": [1, 3]}) == "refused: there is no unit of the EDUs 2–3"
-    assert call("addedSignal", BRIDGE, {**new, "unit": [0, 3]}) == "refused: there is no unit of the EDUs 1–3"
+    assert call("changedSignal", BRIDGE, 2, {"unit": [1, 3]}) == "refused: there is no unit over EDUs 2–3"
+    assert call("addedSignal", BRIDGE, {**new, "unit": [0, 3]}) == "refused: there is no unit over EDUs 1–3"
     assert document_from_dict(BRIDGE).signals == before, "nothing is changed in place"
 
 
@@ -86,11 +86,11 @@ def test_edges_take_their_signals_along(call: Call):
     assert relabelled.secondary_edges[0].relation == "cause"
     removed = document_from_dict(call("removedEdge", BRIDGE, 0))
     assert (removed.secondary_edges, removed.signals) == ((), marked_bridge().signals[:5])
-    same = "refused: there is a secondary edge between these already"
+    same = "refused: these units already have a secondary edge"
     assert call("addedEdge", BRIDGE, {**edge, "source": [4, 5], "target": [2, 4]}) == same
-    itself = "refused: a secondary edge must lead to another unit"
+    itself = "refused: a secondary edge must connect two different units"
     assert call("changedEdge", BRIDGE, 0, {"target": [4, 5]}) == itself
-    assert call("addedEdge", BRIDGE, {**edge, "target": [1, 3]}) == "refused: there is no unit of the EDUs 2–3"
+    assert call("addedEdge", BRIDGE, {**edge, "target": [1, 3]}) == "refused: there is no unit over EDUs 2–3"
 
 
 def test_words_stay_the_same_when_edus_change(call: Call):
@@ -149,12 +149,12 @@ def test_the_panel(bench: Bench):
     bench.press("Enter")
     assert bench.document["secondary_edges"][-1]["relation"] == "joint"
     bench.click("#remove-edge-1")
-    assert bench.said == "removed with 1 signal of the edge; undo brings them back"
+    assert bench.said == "edge removed with 1 signal; undo restores them"
     assert len(bench.document["secondary_edges"]) == 1
     bench.press("Control+z")
     assert len(bench.document["secondary_edges"]) == 2
     bench.select((0, 1))
     bench.page.click("#move-edge-1")
     bench.page.keyboard.press("Escape")
-    assert bench.said == "left as it was"
+    assert bench.said == "nothing changed"
     document_from_dict(bench.document)

@@ -78,7 +78,7 @@ def are_deleted(folder: Path) -> bool:
 
 
 def wait_for_draft(bench: Bench) -> None:
-    bench.page.wait_for_function("() => document.querySelector('#kept').textContent.includes('a draft is kept')")
+    bench.page.wait_for_function("() => document.querySelector('#kept').textContent.includes('draft stored')")
 
 
 def open_named(bench: Bench, name: str) -> None:
@@ -133,7 +133,7 @@ def test_nothing_is_left_unasked(annotate: Open, tmp_path: Path):
         if bench.page.is_visible("#start"):
             bench.page.fill("#paste", TEXT)
             bench.page.click("#parse")
-        assert "a.rs3 has changes that are not saved" in bench.page.inner_text("#question")
+        assert "a.rs3 has unsaved changes" in bench.page.inner_text("#question")
         bench.page.keyboard.press("Escape")
         assert bench.document == edited
         bench.page.wait_for_function("(first) => document.querySelector('#files').value === first", arg=first)
@@ -157,7 +157,7 @@ def test_nothing_is_left_unasked(annotate: Open, tmp_path: Path):
     with bench.drawn():
         open_named(bench, "a.rs3")
     assert bench.document == edited, "the draft"
-    assert bench.said == "your work as you left it"
+    assert bench.said == "restored your last session"
     open_named(bench, "b.rs3")
     with bench.drawn():
         bench.answer("save")
@@ -180,7 +180,7 @@ def test_a_draft_survives_browser_and_service_and_new_files(annotate: Open, tmp_
     second = annotate(key="m" * 16)
     assert second.stored["name"] == "rain.rs3", "a file with a draft is opened first"
     assert second.document == edited
-    assert "your work as you left it" in second.said
+    assert "restored your last session" in second.said
     assert second.is_dirty
     assert read(tmp_path / "rain.rs3").tree == RAIN.tree
     second.page.click("#notice button >> text=Discard")
@@ -278,7 +278,7 @@ def test_the_other_version_is_taken_and_mine_is_kept(annotate: Open, tmp_path: P
     with bench.drawn():
         bench.page.keyboard.press("s")
     with bench.drawn():
-        bench.page.click("#notice button >> text=Take the other")
+        bench.page.click("#notice button >> text=Take theirs")
     bench.wait_said("rain.conflict-1.json")
     assert (tmp_path / "rain.rs3").read_text() == other
     assert repr(read(tmp_path / "rain.conflict-1.json").tree) == TURNED
@@ -336,7 +336,7 @@ def test_downloads_say_what_they_leave_out(context: "BrowserContext", address: s
     bench.select((1, 3))
     bench.press("z", "g")
     bench.download("rs3", tmp_path)
-    assert "rain.rs3 is in your downloads" in bench.said
+    assert "downloaded rain.rs3" in bench.said
     for lost in ("signals or secondary edges; 1 is left out", "constraints; 1 is left out"):
         assert lost in bench.said
     bench.download("dis", tmp_path)

@@ -1,1 +1,1 @@
-"""A file per verb: `add_arguments(parser)` and `run(arguments)`; its docstring is its help."""
+"""One module per verb, with `add_arguments(parser)` and `run(arguments)`; the module's docstring is the help text."""

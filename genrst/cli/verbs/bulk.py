@@ -1,4 +1,4 @@
-"""Parse a whole collection, disk to disk: many documents, several processes or machines, and nothing is lost.
+"""Parse a whole collection with several processes or machines; an interrupted run can be resumed.
 
   genrst bulk texts/ trees/
   genrst bulk 'corpus/*.jsonl.gz' more.parquet trees/ --text-column body
@@ -6,14 +6,14 @@
   genrst bulk texts/ trees/ --shard 3/8
   genrst bulk texts/ trees/ --sample 100
 
-IN is files, folders, patterns or other addresses (s3://…) of texts, of .jsonl, .jsonl.gz, Parquet or Arrow with a
-column of texts, or of any format that genrst reads. OUT is a folder: of tables with a row per document (documents), per
-unit and EDU (nodes) and per document without a tree (errors), in numbered parts.
+IN is one or more files, folders, patterns or URLs (s3://…) of texts, of .jsonl, .jsonl.gz, Parquet or Arrow tables with
+a text column, or of any format that genrst reads. OUT is a folder. It receives tables, in numbered parts, with one row
+per document (documents), per unit and EDU (nodes), and per document without a tree (errors).
 
-Finished parts stay. The same command again verifies them and does what is missing, also after a crash. It refuses OUT
-if the inputs, the model or the settings have changed. A file or document that cannot be read or parsed, is too long,
-takes too long, or kills its process is an error in the table and does not stop the others. Files of a folder that are
-not read are named.
+To resume after an interruption or a crash, run the same command again: it verifies the finished parts and computes the
+missing ones. It refuses OUT if the inputs, the model or the settings have changed. A file or document that cannot be
+read or parsed, is too long, takes too long, or crashes its process becomes a row of the errors table and does not stop
+the others. Files in a folder that are not read are reported.
 """
 
 import argparse
@@ -38,36 +38,67 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `genrst bulk`."""
-    parser.add_argument("inputs", metavar="IN", nargs="+", help="files, folders, patterns or addresses")
-    parser.add_argument("out", metavar="OUT", type=Path, help="a folder, new or that of an earlier run")
-    parser.add_argument("--format", choices=("parquet", "jsonl"), default="parquet", help="default: parquet")
+    """Add the arguments of `genrst bulk`."""
+    parser.add_argument("inputs", metavar="IN", nargs="+", help="files, folders, patterns or URLs")
+    parser.add_argument("out", metavar="OUT", type=Path, help="a new folder, or the folder of an earlier run")
+    parser.add_argument(
+        "--format", choices=("parquet", "jsonl"), default="parquet", help="format of the tables (default: parquet)"
+    )
     parser.add_argument("--json", action="store_true", help="report progress and the summary as JSON lines")
     model = add_model_arguments(parser)
     add_search_arguments(model)
     add_tree_arguments(model)
-    add_why_argument(model, "find the words that mark relations, and secondary edges, for tables of their own")
-    documents = parser.add_argument_group("documents")
-    documents.add_argument("--text-column", default="text", metavar="NAME", help="of JSON lines and tables")
-    documents.add_argument("--id-column", default="id", metavar="NAME", help="of JSON lines and tables")
-    documents.add_argument("--limit", type=int, metavar="N", help="only the first N documents")
-    documents.add_argument("--sample", type=int, metavar="N", help="only N documents, drawn evenly, always the same")
-    documents.add_argument("--max-characters", type=int, default=100_000, metavar="N", help="longer ones are errors")
-    documents.add_argument(
-        "--timeout", type=float, default=600, metavar="S", help="seconds that a document may compute"
+    add_why_argument(
+        model, "also find signals (words that mark relations) and secondary edges, and write tables of them"
     )
-    documents.add_argument("--no-text", action="store_true", help="leave the texts out of the results")
-    work = parser.add_argument_group("who does it")
-    work.add_argument("--engine", choices=("local", "ray"), default="local", help="processes here (default), or Ray")
-    work.add_argument("--workers", type=int, metavar="N", help="processes (default: one for each core)")
-    work.add_argument("--address", metavar="HOST", help="of a Ray cluster, or auto (default: start Ray here)")
-    work.add_argument("--shard", default="1/1", metavar="I/N", help="only the I-th of every N parts")
-    work.add_argument("--part-documents", type=int, default=100, metavar="N", help="the most documents of a part")
-    work.add_argument("--part-bytes", type=int, default=500_000, metavar="N", help="the most bytes of a part")
+    documents = parser.add_argument_group("documents")
+    documents.add_argument(
+        "--text-column",
+        default="text",
+        metavar="NAME",
+        help="column of the text in JSON lines and tables (default: text)",
+    )
+    documents.add_argument(
+        "--id-column", default="id", metavar="NAME", help="column of the id in JSON lines and tables (default: id)"
+    )
+    documents.add_argument("--limit", type=int, metavar="N", help="parse only the first N documents")
+    documents.add_argument(
+        "--sample", type=int, metavar="N", help="parse only a random sample of N documents, always the same"
+    )
+    documents.add_argument(
+        "--max-characters", type=int, default=100_000, metavar="N", help="reject longer documents (default: 100000)"
+    )
+    documents.add_argument(
+        "--timeout", type=float, default=600, metavar="S", help="stop parsing a document after S seconds (default: 600)"
+    )
+    documents.add_argument("--no-text", action="store_true", help="omit the texts from the results")
+    work = parser.add_argument_group("processes and machines")
+    work.add_argument(
+        "--engine", choices=("local", "ray"), default="local", help="run local processes (default) or use Ray"
+    )
+    work.add_argument("--workers", type=int, metavar="N", help="number of processes (default: one per core)")
+    work.add_argument(
+        "--address", metavar="HOST", help="address of a Ray cluster, or auto (default: start Ray locally)"
+    )
+    work.add_argument("--shard", default="1/1", metavar="I/N", help="compute only the I-th of every N parts")
+    work.add_argument(
+        "--part-documents",
+        type=int,
+        default=100,
+        metavar="N",
+        help="maximum number of documents per part (default: 100)",
+    )
+    work.add_argument(
+        "--part-bytes",
+        type=int,
+        default=500_000,
+        metavar="N",
+        help="maximum number of bytes per part (default: 500000)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what is missing; 1 if something still is. Documents without a tree are in the table, and no failure."""
+    """Compute the missing parts; return 1 if any part is still missing. A document without a tree is not a failure."""
     from genrst.bulk.run import Report
     from genrst.bulk.run import run as run_job
 
@@ -83,24 +114,24 @@ def run(arguments: argparse.Namespace) -> int:
         tell(f"part {missed.number} is missing: {missed.reason}")
     _summarise(report, arguments.json)
     if report.missed:
-        tell(f"{len(report.missed)} of {report.n_parts} parts are missing; the same command again does them")
+        tell(f"{len(report.missed)} of {report.n_parts} parts are missing; run the same command again to compute them")
     return 1 if report.missed else 0
 
 
 def _tell_problems(report: "Report") -> None:
-    """Say what is not read, and what is done again, before anything is parsed."""
+    """Report files that are not read and parts that are computed again, before anything is parsed."""
     from genrst.bulk.addresses import describe
 
     if report.left_out:
         tell(describe(report.left_out))
     for problem in report.damaged[:10]:
-        tell(f"{problem}; its part is done again")
+        tell(f"{problem}; its part is computed again")
     if len(report.damaged) > 10:
-        tell(f"{len(report.damaged)} finished parts are damaged and done again")
+        tell(f"{len(report.damaged)} finished parts are damaged and are computed again")
 
 
 def make_job(arguments: argparse.Namespace) -> "Job":
-    """What the options ask for."""
+    """Make the job that the options describe."""
     from genrst.bulk.engines import Plan
     from genrst.bulk.inputs import Choice, Columns
     from genrst.bulk.run import Job, Shard
@@ -109,7 +140,7 @@ def make_job(arguments: argparse.Namespace) -> "Job":
 
     if not (arguments.timeout > 0 and arguments.max_characters > 0):
         given = f"{arguments.timeout}, {arguments.max_characters}"
-        raise UsageError(f"--timeout and --max-characters must be more than 0, got {given}")
+        raise UsageError(f"--timeout and --max-characters must be greater than 0, got {given}")
     options = replace(load_options(arguments), device=_choose_device(arguments))
     warn_of_options(arguments.model, options)
     settings = Settings(
@@ -132,7 +163,7 @@ def make_job(arguments: argparse.Namespace) -> "Job":
 
 
 def _choose_device(arguments: argparse.Namespace) -> str:
-    """The kind of device, which results depend on: a GPU if there is one here."""
+    """Return the kind of device, a GPU if there is one. It is stored with the settings, because it affects results."""
     if arguments.device != "auto":
         return str(arguments.device)
     from genrst.parser.loading import choose_device
@@ -141,7 +172,7 @@ def _choose_device(arguments: argparse.Namespace) -> str:
 
 
 class _Line:
-    """Progress: a line on a terminal that is written again and again, elsewhere one now and then, or JSON lines."""
+    """Progress: a line that is redrawn on a terminal, an occasional line elsewhere, or JSON lines."""
 
     def __init__(self, is_json: bool) -> None:
         self._is_json = is_json
@@ -150,7 +181,7 @@ class _Line:
         self._told = monotonic()
 
     def show(self, report: "Report") -> None:
-        """Say how far the run is."""
+        """Show the progress of the run."""
         if self._is_json:
             show_json({"event": "progress", **report.as_dict()})
         elif self._has_terminal:
@@ -162,13 +193,13 @@ class _Line:
             self._told = monotonic()
 
     def end(self) -> None:
-        """Go to the next line."""
+        """End the line."""
         if self._has_terminal:
             show_progress("\n")
 
 
 def describe(report: "Report") -> str:
-    """A line on how far a run is."""
+    """Return one line about the progress of a run."""
     facts = report.as_dict()
     left = facts["seconds_left"]
     rest = "" if left is None else f", {left // 3600}:{left // 60 % 60:02}:{left % 60:02} left"

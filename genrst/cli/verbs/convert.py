@@ -1,14 +1,14 @@
-"""Convert RST files: .dis, .rs3, .rs4, .json, .jsonl, .edus in; .dis, .rs3, .rs4, .json, .jsonl, .rsd, .edus out.
+"""Convert RST files from .dis, .rs3, .rs4, .json, .jsonl, .edus to .dis, .rs3, .rs4, .json, .jsonl, .rsd, .edus.
 
   genrst convert article.rs3 article.dis
   genrst convert corpus/ corpus.jsonl
   genrst convert corpus/ converted/ --to rs3
   genrst convert - - --from json --to dis < article.json
 
-The suffix says the format. Trees of a parser have n-ary lists in all formats but JSON, unless --binary is given. A
-folder is converted file by file: files that cannot be converted are reported and do not stop the others. Texts (.txt,
-.md) have no EDUs yet, which genrst parse finds; with --edus each of their lines is one. What a format cannot hold is
-refused. Files of IN are never overwritten, and others only if this command wrote them, unless --force says so.
+The suffix determines the format. Parsed trees are written with n-ary lists, except to JSON or with --binary. A folder
+is converted file by file; a file that cannot be converted is reported and does not stop the others. Texts (.txt, .md)
+have no EDUs: parse them first, or use --edus if each line is an EDU. A document that the format cannot represent is
+rejected. Input files are never overwritten; other files only if this command wrote them, or with --force.
 """
 
 import argparse
@@ -25,19 +25,22 @@ from genrst.trees.relations import detect_inventory
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `genrst convert`."""
+    """Add the arguments of `genrst convert`."""
     add_document_arguments(parser, has_model=False)
     add_target_arguments(parser)
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--binary", action="store_true", help="binarise the trees")
     shape.add_argument("--nary", action="store_true", help="merge right-branching chains of one multinuclear relation")
     parser.add_argument(
-        "--labels", choices=("fine", "coarse"), default="fine", help="coarse: GUM's 15 or RST-DT's 18 classes"
+        "--labels",
+        choices=("fine", "coarse"),
+        default="fine",
+        help="granularity of relations; coarse: the classes of GUM (15) or RST-DT (18) (default: fine)",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Convert one file, or every file of a folder; 1 if one of them could not be converted."""
+    """Convert a file, or every file of a folder; return 1 if any could not be converted."""
     suffix = target_suffix(arguments, FORMATS)
     holds_one = suffix in WRITABLE and suffix != ".jsonl"
     format = Format(suffix, lambda document: _make(document, suffix, arguments), "never" if holds_one else "lines")
@@ -51,14 +54,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _make(document: Document, suffix: str, arguments: argparse.Namespace) -> str:
-    """The content of a file; warns of what its format cannot hold."""
+    """Return the content of a file; warns about what its format drops."""
     content = format_documents([_change(document, suffix, arguments)], suffix)
     warn_of_loss(document, suffix)
     return content
 
 
 def _change(document: Document, suffix: str, arguments: argparse.Namespace) -> Document:
-    """The document with its tree as the options ask for it."""
+    """Return the document with its tree changed as the options say."""
     document = for_people(document, suffix, arguments.binary)
     tree = document.tree
     if tree is None:

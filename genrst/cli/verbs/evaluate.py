@@ -1,4 +1,4 @@
-"""Score predicted trees against gold ones, also where their EDUs differ.
+"""Score predicted trees against gold trees, even if their EDUs differ.
 
   genrst evaluate gold/ predicted/
   genrst evaluate gold/ predicted/ --against other-parser/
@@ -6,10 +6,9 @@
   genrst evaluate ann/ bob/ --common --agreement
   genrst evaluate GUM/ predicted/ --split test --signals --secondary
 
-GOLD and PRED are files or folders of any format that genrst reads; documents are paired by their names. Parseval is
-the metric of Morey et al. (2017) and of most work since; S, N, R, F score spans, with nuclearity, with relation, with
-both. A report names the set of relations it counts. Texts must be the same but for white space: what cannot be
-compared is refused.
+GOLD and PRED are files or folders in any format that genrst reads; documents are paired by name. Parseval is the metric
+of Morey et al. (2017) and of most work since then. S scores spans, N spans with nuclearity, R spans with relations, and
+F all three. The report names the relation inventory that it uses. Paired texts may differ in white space only.
 """
 
 import argparse
@@ -27,7 +26,7 @@ from genrst.errors import CorpusFormatError, UsageError
 from genrst.io import tell
 from genrst.trees.relations import load_inventory
 
-# What scores needs numpy, and is imported when it runs.
+# Scoring needs numpy, so it is imported only when it runs.
 if TYPE_CHECKING:
     from genrst.corpora.corpus import Corpus
     from genrst.evaluation.report import Evaluation, TreeMetric
@@ -36,25 +35,39 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `genrst evaluate`."""
+    """Add the arguments of `genrst evaluate`."""
     parser.add_argument("gold", metavar="GOLD", help="a file, a folder, or the folder of a corpus")
     parser.add_argument("predicted", metavar="PRED", help="a file or a folder")
-    parser.add_argument("--against", metavar="PRED2", help="a second system: test whether the two differ")
-    parser.add_argument("--metric", choices=("parseval", "rst-parseval", "all"), default="all")
+    parser.add_argument("--against", metavar="PRED2", help="test whether a second system differs significantly")
     parser.add_argument(
-        "--labels", choices=("coarse", "fine"), default="coarse", help="relations as classes or as they are"
+        "--metric",
+        choices=("parseval", "rst-parseval", "all"),
+        default="all",
+        help="metric of the tables (default: all)",
     )
-    parser.add_argument("--inventory", choices=("rstdt", "gum", "open"), help="whose classes (default: by the names)")
-    parser.add_argument("--relations", action="store_true", help="add a table of relations")
-    parser.add_argument("--confusion", action="store_true", help="add a table of which relation is taken for which")
-    parser.add_argument("--agreement", action="store_true", help="add kappa of nuclearity and relation in shared units")
-    parser.add_argument("--signals", action="store_true", help="score signals, too: the words that mark relations")
     parser.add_argument(
-        "--secondary", action="store_true", help="score secondary edges, too: relations beside the tree"
+        "--labels",
+        choices=("coarse", "fine"),
+        default="coarse",
+        help="compare relations by class or by full name (default: coarse)",
     )
-    parser.add_argument("--common", action="store_true", help="score only the documents that all sides have")
-    parser.add_argument("--plot", metavar="FILE", help="a picture of the scores (.png, .svg or .pdf)")
-    parser.add_argument("--plot-confusion", metavar="FILE", help="a picture of the confusion matrix")
+    parser.add_argument(
+        "--inventory",
+        choices=("rstdt", "gum", "open"),
+        help="set of relation classes (default: the one that fits the labels)",
+    )
+    parser.add_argument("--relations", action="store_true", help="add a table of scores per relation")
+    parser.add_argument("--confusion", action="store_true", help="add a confusion matrix of relations")
+    parser.add_argument(
+        "--agreement", action="store_true", help="add Cohen's kappa for nuclearity and relations of shared units"
+    )
+    parser.add_argument("--signals", action="store_true", help="also score signals, the words that mark relations")
+    parser.add_argument(
+        "--secondary", action="store_true", help="also score secondary edges, the relations outside the tree"
+    )
+    parser.add_argument("--common", action="store_true", help="score only documents that occur on all sides")
+    parser.add_argument("--plot", metavar="FILE", help="plot the scores (.png, .svg or .pdf)")
+    parser.add_argument("--plot-confusion", metavar="FILE", help="plot the confusion matrix (.png, .svg or .pdf)")
     add_force_argument(parser)
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print JSON")
@@ -84,15 +97,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> Guard:
-    """Before anything is read: the options must fit together. Returns the guard of the pictures."""
+    """Check the options before anything is read, and return the guard for the plots."""
     from genrst.evaluation.plot import SUFFIXES
 
     if arguments.against == arguments.predicted:
-        raise UsageError(f"--against must be another system than PRED, got {arguments.against}")
+        raise UsageError(f"--against must differ from PRED, got {arguments.against}")
     guard = Guard("evaluate", arguments.force)
     for path in filter(None, (arguments.plot, arguments.plot_confusion)):
         if Path(path).suffix.lower() not in SUFFIXES:
-            raise UsageError(f"a picture must end in {', '.join(SUFFIXES)}, got {path}")
+            raise UsageError(f"a plot must end in one of {', '.join(SUFFIXES)}, got {path}")
         guard.check_file(Path(path))
     return guard
 
@@ -104,25 +117,25 @@ def _read(path: str, arguments: argparse.Namespace) -> list[Document]:
 
 
 def _read_all(corpus: "Corpus", description: str) -> list[Document]:
-    """All documents. Every file that cannot be read is reported before that ends the run."""
+    """Read all documents. If files cannot be read, all of them are reported before the run ends."""
     failures = Failures()
     if corpus.on_bad is None and len(corpus) > 1:
         corpus = replace(corpus, on_bad=failures.report)
     documents = list(read_corpus(corpus, description))
     if failures.count:
-        rule = "all files must be readable, or --skip-bad leaves out those that are not"
-        raise CorpusFormatError(f"{rule}, got {failures.count} of {len(corpus)} files are not", corpus.folder)
+        count = f"{failures.count} of {len(corpus)} files cannot be read"
+        raise CorpusFormatError(f"{count}; use --skip-bad to leave them out", corpus.folder)
     return documents
 
 
 def _common(
     gold: list[Document], systems: dict[str, list[Document]]
 ) -> tuple[list[Document], dict[str, list[Document]]]:
-    """What all sides have, by names; tells how many documents are left out."""
+    """Return the documents that all sides share, by name, and report how many are left out."""
     sides = [gold, *systems.values()]
     ids = set.intersection(*({document.id for document in documents} for documents in sides))
     if not ids:
-        raise UsageError("--common must find a document of one name on all sides, got none")
+        raise UsageError("--common found no document that is on all sides; documents are paired by name")
     if n_others := len({document.id for documents in sides for document in documents} - ids):
         tell(f"documents in common: {len(ids)}, left out: {n_others}")
 
@@ -142,7 +155,7 @@ def _evaluate(gold: list[Document], predicted: list[Document], arguments: argpar
 def _layers(
     gold: list[Document], predicted: list[Document], arguments: argparse.Namespace
 ) -> "dict[str, tuple[dict[str, Any], Table]]":
-    """The scores of what stands beside trees, if they are wanted: as data and as a table."""
+    """Return the requested scores of signals and secondary edges, as data and as tables."""
     from genrst.evaluation.signals import edge_table, score_secondary_edges, score_signals
 
     options: Any = {
@@ -160,7 +173,7 @@ def _layers(
 
 
 def _segmentation_only(gold: list[Document], predicted: list[Document], arguments: argparse.Namespace) -> int:
-    """No prediction has a tree, so only the EDUs can be scored."""
+    """Score the EDUs only, because no prediction has a tree."""
     from genrst.evaluation.counts import percent
     from genrst.evaluation.report import score_segmentation
 
@@ -168,7 +181,7 @@ def _segmentation_only(gold: list[Document], predicted: list[Document], argument
         *("against", "relations", "confusion", "agreement", "signals", "secondary", "plot", "plot_confusion"),
     ):
         if getattr(arguments, option):
-            raise UsageError(f"--{option.replace('_', '-')} needs trees, but {arguments.predicted} is only segmented")
+            raise UsageError(f"--{option.replace('_', '-')} needs trees, but {arguments.predicted} has only EDUs")
     counts = score_segmentation(gold, predicted)
     if arguments.json:
         show_json({"documents": len(gold), "segmentation": counts.as_dict()})

@@ -1,4 +1,4 @@
-"""Make everyday things of trees: summaries, chunks for retrieval, tables of units, dependencies or markers, profiles.
+"""Export trees as summaries, chunks for retrieval, profiles, or tables of units, dependencies or markers.
 
   genrst export article.rs3 --what summary --size 20%
   genrst export corpus/ --what chunks --tokens 200 --format json
@@ -7,10 +7,9 @@
   genrst export article.txt --what chunks
   genrst export GUM/rs4/ --what markers --output markers.csv
 
-IN is a file or folder of any format that genrst reads; a text (.txt, .md) is parsed first, as genrst parse does it.
-Offsets count characters, from 0, and slice the text of the document exactly; EDUs count from 0 in CSV, JSON and Parquet
-and from 1 in text, which is for reading. Documents that cannot be read or have no tree are reported and do not stop the
-others.
+IN is a file or folder in any format that genrst reads; a text (.txt, .md) is parsed first, as by genrst parse. Offsets
+are character positions in the document's text, counted from 0. EDUs are counted from 0 in CSV, JSON and Parquet, and
+from 1 in plain text. A document that cannot be read or has no tree is reported and does not stop the others.
 """
 
 import argparse
@@ -35,11 +34,11 @@ from genrst.outputs.tables import Row, RowFormat, dependency_rows, unit_rows, wr
 from genrst.trees.relations import load_inventory
 
 FORMATS = {".txt": "text", ".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet"}
-"""The names of formats by the suffixes of files."""
+"""The names of formats, by file suffix."""
 
 Tables: TypeAlias = Iterator[tuple[Document, Sequence[Row]]]
 
-# Options that only some exports have.
+# The export that each special option belongs to.
 _OPTIONS = {
     "size": "summary",
     "everything": "summary",
@@ -53,37 +52,41 @@ _EDU_COLUMNS = ("edu", "head", "first_edu", "last_edu")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `genrst export`."""
+    """Add the arguments of `genrst export`."""
     add_document_arguments(parser, has_corpora=True)
     parser.add_argument(
         "--what",
         required=True,
         choices=("summary", "chunks", "units", "dependencies", "profile", "markers"),
-        help="what to make",
+        help="kind of export",
     )
-    parser.add_argument("--size", help=f"of a summary: {SUMMARY_SIZES} (default: 20%%)")
+    parser.add_argument("--size", help=f"size of a summary: {SUMMARY_SIZES} (default: 20%%)")
     parser.add_argument(
         "--everything",
         action="store_true",
         default=None,
-        help="let a summary have headings, bylines, greetings, tables and code",
+        help="keep headings, bylines, greetings, tables and code in a summary",
     )
-    parser.add_argument("--tokens", type=int, metavar="N", help="the most words in a chunk (default: 200)")
+    parser.add_argument("--tokens", type=int, metavar="N", help="maximum number of words per chunk (default: 200)")
     parser.add_argument(
         "--min-tokens",
         type=int,
         metavar="N",
-        help="the fewest, if possible (default: an eighth of that)",
+        help="preferred minimum number of words per chunk (default: an eighth of --tokens)",
     )
-    parser.add_argument("--scheme", choices=("li", "hirao"), help="of dependencies (default: li)")
     parser.add_argument(
-        "--inventory", choices=("rstdt", "gum", "open"), help="relations of a profile (default: by the names)"
+        "--scheme", choices=("li", "hirao"), help="conversion to dependencies: Li et al. (default) or Hirao et al."
+    )
+    parser.add_argument(
+        "--inventory",
+        choices=("rstdt", "gum", "open"),
+        help="relations of a profile (default: the set that fits the labels)",
     )
     add_output_arguments(parser, tuple(dict.fromkeys(FORMATS.values())), "text", "a file")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Export all documents; 1 if one of them could not be exported."""
+    """Export all documents; return 1 if any could not be exported."""
     format, make_rows = _choose_format(arguments), _row_maker(arguments)
     failures = Failures()
     sources = find_documents(arguments, has_corpora=True)
@@ -124,22 +127,22 @@ def _write(tables: Tables, format: str, arguments: argparse.Namespace, guard: Gu
 
 
 def _choose_format(arguments: argparse.Namespace) -> str:
-    """The format that the options ask for, if they fit together."""
+    """Return the name of the format; refuses options that do not fit together."""
     for option, what in _OPTIONS.items():
         if getattr(arguments, option) is not None and arguments.what != what:
-            raise UsageError(f"--{option.replace('_', '-')} must go with --what {what}, got {arguments.what}")
+            raise UsageError(f"--{option.replace('_', '-')} works only with --what {what}, got {arguments.what}")
     name, output, suffix = arguments.format, arguments.output, Path(arguments.output).suffix.lower()
     if output == "-" and name == "parquet":
-        raise UsageError("--format parquet must go with --output PATH, got standard output")
+        raise UsageError("--format parquet cannot be written to standard output; use --output PATH")
     if output != "-" and name is None and suffix not in FORMATS:
-        raise UsageError(f"--output must end in one of {', '.join(FORMATS)} or go with --format, got {output}")
+        raise UsageError(f"--output must end in one of {', '.join(FORMATS)}, or --format must be given, got {output}")
     if output != "-" and name is not None:
         check_suffix(name, output, FORMATS)
     return name or FORMATS.get(suffix, "text")
 
 
 def _row_maker(arguments: argparse.Namespace) -> Callable[[Document], Sequence[Row]] | None:
-    """What makes the rows of one document; None where it takes all of them."""
+    """Return the function that makes the rows of a document, or None if the export needs all documents at once."""
     if arguments.what == "summary":
         size: SummarySize = {} if arguments.size is None else summary_size(arguments.size, "--size")
         size["everything"] = bool(arguments.everything)
@@ -153,7 +156,7 @@ def _row_maker(arguments: argparse.Namespace) -> Callable[[Document], Sequence[R
 
 
 def _with_tree(sources: Sequence[Source[Document]], failures: Failures) -> Iterator[Document]:
-    """The documents that have a tree; the others are reported."""
+    """Yield the documents that have a tree, and report the others."""
     for _, document in read_each_document(sources, "export", failures):
         try:
             require_tree(document)
@@ -169,18 +172,18 @@ def _profiles(documents: Sequence[Document], arguments: argparse.Namespace) -> T
 
 
 def _markers(documents: Sequence[Document]) -> tuple[Document, Sequence[Row]]:
-    """The index of the markers of all documents."""
+    """Return the index of markers in all documents."""
     rows = marker_rows(documents)
     if not rows:
-        raise GenrstError(f"{documents[0].id}: a document must have signals for an index of markers, got without")
+        raise GenrstError(f"{documents[0].id}: no signals to export as markers; parse with --why to find signals")
     return documents[0], rows
 
 
-# For people to read: EDUs count from 1, and no text can command the terminal.
+# Plain text for reading: EDUs count from 1, and control characters are escaped.
 
 
 def format_tables(what: str, tables: Sequence[tuple[Document, Sequence[Row]]]) -> str:
-    """The rows of documents as text; documents have titles if there are several."""
+    """Format the rows of documents as text, with titles if there are several documents."""
     texts = [_format(what, document, rows) for document, rows in tables]
     if len(texts) > 1:
         texts = [f"# {inert(document.id)}\n{text}" for (document, _), text in zip(tables, texts, strict=True)]
@@ -196,14 +199,14 @@ def _format(what: str, document: Document, rows: Sequence[Row]) -> str:
 
 
 def _chunk(row: Row) -> str:
-    """A line about a chunk, and its text below."""
+    """Format a chunk: a line about it, then its text."""
     edus = "–".join(dict.fromkeys([_cell(row, "first_edu"), _cell(row, "last_edu")]))
     place = f"[{row['start']}:{row['end']}] {edus} {_cell(row, 'relation_path')}".rstrip()
     return place if row["text"] is None else f"{place}\n{inert(row['text'])}"
 
 
 def _table(rows: Sequence[Row]) -> str:
-    """Aligned columns, the text last and shortened."""
+    """Format rows in aligned columns, with the text last and shortened."""
     columns = [column for column in rows[0] if column != "document"]
     lines = [columns, *([_cell(row, column) for column in columns] for row in rows)]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
@@ -211,7 +214,7 @@ def _table(rows: Sequence[Row]) -> str:
 
 
 def _profile(row: Row) -> str:
-    """A feature a line, without those that are unknown and the relations that do not occur."""
+    """Format a profile, one feature per line, without unknown features and relations that do not occur."""
     known = {name: value for name, value in row.items() if value is not None and name != "document"}
     shown = {inert(name): value for name, value in known.items() if value or not name.startswith(("count_", "share_"))}
     width = max(map(len, shown))

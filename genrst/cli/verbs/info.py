@@ -1,14 +1,13 @@
-"""Describe a corpus: documents, EDUs, relations, depth and left-branching of its trees. Or a model: its card.
-Without either, the installed models are listed.
+"""Describe a corpus (documents, EDUs, relations, depth and left-branching of its trees) or a model (its card).
 
-genrst info
-genrst info GUM --split dev
-genrst info RST-DT
-genrst info en
-genrst info runs/paper/model
+  genrst info
+  genrst info GUM --split dev
+  genrst info RST-DT
+  genrst info en
+  genrst info runs/paper/model
 
-Of a corpus every file is read, so this is a dry run: what is odd or cannot be read is listed on standard error, and
-counted.
+Without an argument, the installed models are listed. Every file of a corpus is read, so this is also a dry run:
+oddities and unreadable files are listed on standard error and counted.
 """
 
 import argparse
@@ -28,11 +27,11 @@ from genrst.errors import InputError
 from genrst.io import tell
 
 _HEAD = re.compile(r"\A---\n.*?^---\n", re.DOTALL | re.MULTILINE)
-"""The settings above a card that Hugging Face reads."""
+"""The YAML header of a model card, which is for Hugging Face."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `genrst info`."""
+    """Add the arguments of `genrst info`."""
     parser.add_argument(
         "path",
         metavar="CORPUS|MODEL",
@@ -44,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what is known of a model, or count a corpus and print the numbers."""
+    """Print the facts about a model, or the statistics of a corpus."""
     from genrst.parser.folders import describe_model, find_model, installed_models
 
     if arguments.path is None:
@@ -66,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _describe_corpus(arguments: argparse.Namespace) -> int:
-    """Read every file; one that cannot be read is reported, unless it is the only one."""
+    """Read every file and print statistics. An unreadable file is reported, or raises if it is the only one."""
     if not Path(arguments.path).exists():
         from genrst.parser.folders import installed_models
 
@@ -95,7 +94,7 @@ def _describe_corpus(arguments: argparse.Namespace) -> int:
 
 
 def _model_folder(name: str) -> Path | None:
-    """The folder of a model, by its path or by the name it is installed under; None if there is no such model."""
+    """Return the folder of a model, given its path or its installed name; None if there is no such model."""
     from genrst.parser.folders import find_model, installed_models, is_model
 
     path = Path(name)
@@ -105,13 +104,13 @@ def _model_folder(name: str) -> Path | None:
 
 
 def format_model_line(facts: dict[str, Any]) -> str:
-    """A model in a list: its name, its kind, its size."""
+    """Format a model for a list: its name, kind and size."""
     size = f"{facts['n_parameters'] / 1e6:.1f} M parameters, {facts['bytes'] / 2**20:.0f} MiB"
     return inert(f"{facts['model']:<16}{_kind(facts)}, {size}")
 
 
 def format_model(facts: dict[str, Any]) -> str:
-    """The card, then a line for each fact."""
+    """Format the model card, followed by a line for each fact."""
     card = "\n".join(inert(line) for line in _HEAD.sub("", facts["card"] or "").strip().split("\n"))
     parser = facts["parser"]
     rows = {
@@ -119,7 +118,7 @@ def format_model(facts: dict[str, Any]) -> str:
         "folder": facts["folder"],
         "kind": _kind(facts),
         "parameters": f"{facts['n_parameters']:,}",
-        "segmenter": str(facts["segmenter"] or "none: its encoder finds EDUs"),
+        "segmenter": str(facts["segmenter"] or "none: the encoder segments"),
         "size": f"{facts['bytes'] / 2**20:.1f} MiB",
         **_vocabulary(facts),
         "search": _search(parser),
@@ -136,14 +135,14 @@ def _search(parser: dict[str, Any]) -> str:
 
 
 def _kind(facts: dict[str, Any]) -> str:
-    """Of an ensemble its members, with their weights."""
+    """Return the kind of a model; for an ensemble, its members with their weights."""
     if "members" not in facts:
         return str(facts["config"]["kind"])
     return "ensemble: " + ", ".join(f"{member['weight']:g} × {member['model']}" for member in facts["members"])
 
 
 def _vocabulary(facts: dict[str, Any]) -> dict[str, str]:
-    """Members of an ensemble have the same labels, but words of their own."""
+    """Return the vocabulary sizes. The members of an ensemble share labels but not words."""
     if "members" in facts:
         return {"labels": f"{facts['members'][0]['n_labels']:,}"}
     words = {} if facts["segmenter"] is None else {"words": f"{facts['n_words']:,}"}
@@ -151,7 +150,7 @@ def _vocabulary(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def format_statistics(statistics: Statistics, title: str, problems: Mapping[str, int] = MappingProxyType({})) -> str:
-    """A text table."""
+    """Format the statistics as a text table."""
     numbers = {**statistics.as_dict(), **problems}
     counts = ("documents", "trees", "edus", "tokens", "sentences", "paragraphs", "signals", "secondary_edges")
     shapes = ("edus_per_document", "depth", "stack_depth", "left_branching", "skew")

@@ -10,14 +10,14 @@
   genrst parse article.json --constraint '{"edus": [1, 4], "relation": "causal", "nuclearity": "NS"}'
   echo "It rained, so we stayed in." | genrst parse -
 
-Files that end in .dis, .rs3, .rs4, .json, .jsonl or .edus keep their EDUs and get a new tree; all others, and standard
-input (-), are raw text or, with --edus, an EDU a line. Of a folder all such files and all .txt and .md files are
-parsed. What cannot be parsed is reported and does not stop the others.
+Files that end in .dis, .rs3, .rs4, .json, .jsonl or .edus keep their EDUs and get a new tree. All other files and
+standard input (-) are raw text or, with --edus, have one EDU per line. In a folder, all such files and all .txt and .md
+files are parsed. A file that cannot be parsed is reported and does not stop the others.
 
-Every model finds trees that meet constraints. In constraints EDUs are counted from 0 and the last number is not
-included, as in JSON; in drawings they are counted from 1. A chart parser, such as the default model en, knows how
-probable every unit is. It prints the tree of minimum risk, whose units are expected to be right most often. That need
-not be the most probable tree, which --kbest starts with.
+All models support constraints. In constraints, as in JSON, EDUs are counted from 0 and the end is exclusive; in
+drawings they are counted from 1. A chart parser, such as the default model en, computes the probability of every unit.
+It prints the minimum Bayes risk tree, which has the highest expected number of correct units. --kbest starts with the
+most probable tree, which can be a different one.
 """
 
 import argparse
@@ -72,37 +72,49 @@ if TYPE_CHECKING:
 SUFFIXES = {"tree": ".txt"} | {
     name: f".{name}" for name in ("json", "jsonl", "rs3", "rs4", "dis", "rsd", "svg", "html", "png", "pdf", "edus")
 }
-"""The suffixes of files by the names of their formats."""
+"""File suffixes, by the name of the format."""
 
 
 BATCH_SIZE = 8
-"""Texts that are parsed together."""
+"""How many texts are parsed together."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `genrst parse`."""
+    """Add the arguments of `genrst parse`."""
     add_text_arguments(parser)
     add_output_arguments(
         parser, tuple(SUFFIXES), "tree, drawn for the terminal", "a file, or a folder with a file for each input"
     )
-    parser.add_argument("--edus", action="store_true", help="raw texts have an EDU a line, blank lines end paragraphs")
-    shape = parser.add_mutually_exclusive_group()
-    shape.add_argument("--nary", action="store_true", help="lists are single units in JSON, too, as they are elsewhere")
-    shape.add_argument("--binary", action="store_true", help="lists are binary chains everywhere, as they are in JSON")
     parser.add_argument(
-        "--kbest", type=int, default=1, metavar="N", help="the N most probable trees (tree, json or jsonl)"
+        "--edus", action="store_true", help="read each line of raw text as an EDU and blank lines as paragraph ends"
     )
-    parser.add_argument("--summary", metavar="SIZE", help=f"a summary instead: {SUMMARY_SIZES}")
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument(
+        "--nary", action="store_true", help="write lists as n-ary units in JSON too, as in all other formats"
+    )
+    shape.add_argument("--binary", action="store_true", help="write lists as binary chains in all formats, as in JSON")
+    parser.add_argument(
+        "--kbest",
+        type=int,
+        default=1,
+        metavar="N",
+        help="output the N most probable trees (formats tree, json and jsonl)",
+    )
+    parser.add_argument(
+        "--summary", metavar="SIZE", help=f"print a summary of this size instead of the tree: {SUMMARY_SIZES}"
+    )
     add_colours_argument(parser)
-    add_why_argument(parser, "find the words that mark relations, and secondary edges; in a tree, show them")
-    add_search_arguments(parser.add_argument_group("search (default: as the model says)"))
+    add_why_argument(
+        parser, "also find signals (words that mark relations) and secondary edges, and show them in the tree"
+    )
+    add_search_arguments(parser.add_argument_group("search (default: the model's settings)"))
     add_constraint_arguments(parser)
-    chart = parser.add_argument_group("only with a chart parser, such as en")
+    chart = parser.add_argument_group("chart parsers only, such as en")
     chart.add_argument("--uncertain", type=int, metavar="N", help="list the N least probable units below each tree")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Parse all texts; 1 if one of them could not be parsed."""
+    """Parse all texts; return 1 if any could not be parsed."""
     format = _make_format(arguments)
     failures = Failures()
     sources = find_texts(arguments.inputs, arguments.edus)
@@ -137,7 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Closing:
-    """The line after a folder: how much was parsed, how much failed, how long it took."""
+    """The closing line of a run over a folder: documents parsed, documents failed, and time."""
 
     def __init__(self, failures: Failures, n_sources: int) -> None:
         self.n_files = self.n_documents = self.n_edus = 0
@@ -151,7 +163,7 @@ class _Closing:
         self.n_edus += len(document.edus)
 
     def so_far(self) -> str:
-        """How far the run is."""
+        """Return the progress so far."""
         found = f"{counted(self.n_documents, 'document')}, {counted(self.n_edus, 'EDU')}"
         return f"parsed {self.n_files:,} of {counted(self._n_sources, 'file')}, {found}"
 
@@ -163,7 +175,7 @@ class _Closing:
 
 
 def _check_chart(arguments: argparse.Namespace) -> None:
-    """Before a model is loaded: it must be able to do what is asked."""
+    """Check, before the model is loaded, that it supports the options."""
     given = {
         "--why": arguments.signals,
         "--uncertain": arguments.uncertain,
@@ -175,11 +187,11 @@ def _check_chart(arguments: argparse.Namespace) -> None:
     from genrst.parser.folders import find_model, read_kind
 
     if read_kind(find_model(arguments.model)) != "chart":
-        raise UsageError(f"{needy[0]} must go with a chart's model, got {arguments.model or DEFAULT_MODEL}")
+        raise UsageError(f"{needy[0]} requires a chart parser, got the model {arguments.model or DEFAULT_MODEL}")
 
 
 def _make_format(arguments: argparse.Namespace) -> Format:
-    """The format that the options ask for, if they fit together."""
+    """Return the format that the options choose; refuses options that do not fit together."""
     name = choose_format(arguments, {suffix: name for name, suffix in SUFFIXES.items()}, "tree")
     suffix = SUFFIXES[name]
     _check_format(name, arguments)
@@ -215,18 +227,22 @@ def _make_format(arguments: argparse.Namespace) -> Format:
 
 
 def _check_format(name: str, arguments: argparse.Namespace) -> None:
-    """What is asked for must fit the format."""
+    """Check that the options fit the format."""
     if arguments.summary is not None and name != "tree":
-        raise UsageError(f"--summary must go with text, got {name}; genrst export makes tables of summaries")
+        raise UsageError(f"--summary prints text only, got format {name}; use genrst export --what summary for tables")
     if arguments.kbest < 1 or (arguments.kbest > 1 and name not in ("tree", "json", "jsonl")):
-        raise UsageError(f"--kbest must be 1 or more and go with tree, json or jsonl, got {arguments.kbest}, {name}")
+        raise UsageError(
+            f"--kbest must be at least 1 and needs the format tree, json or jsonl, got {arguments.kbest} with {name}"
+        )
     drawn = name if arguments.summary is None else "summary"
     if arguments.signals and drawn in ("summary", "dis", "rs3", "edus"):
-        raise UsageError(f"--why must go with a format that shows or holds signals, got {drawn}")
+        raise UsageError(f"--why needs a format that can hold signals, got {drawn}")
     if arguments.uncertain is not None and (arguments.uncertain < 1 or drawn != "tree"):
-        raise UsageError(f"--uncertain must be 1 or more and go with tree, got {arguments.uncertain}, {drawn}")
+        raise UsageError(
+            f"--uncertain must be at least 1 and needs the format tree, got {arguments.uncertain} with {drawn}"
+        )
     if arguments.colours and drawn not in ("tree", "svg", "html", "png", "pdf"):
-        raise UsageError(f"--colours must go with tree, svg, html, png or pdf, got {drawn}")
+        raise UsageError(f"--colours needs the format tree, svg, html, png or pdf, got {drawn}")
 
 
 def _draw_tree(document: Document, arguments: argparse.Namespace) -> str:
@@ -242,7 +258,7 @@ def _draw_tree(document: Document, arguments: argparse.Namespace) -> str:
 def _parse(
     parser: "Parser", items: Iterable[tuple[Source[TextOrDocument], TextOrDocument]], n_trees: int
 ) -> Iterator[tuple[Source[TextOrDocument], "list[Document] | Failure"]]:
-    """Every text with its best trees, or with why there are none; batches reach across sources."""
+    """Yield each text with its best trees or its failure; batches can span several sources."""
     pending = iter(items)
     while batch := list(islice(pending, BATCH_SIZE)):
         if n_trees > 1:
@@ -261,22 +277,22 @@ def _kbest(parser: "Parser", item: TextOrDocument, n_trees: int) -> "list[Docume
     except GenrstError as error:
         is_everyones = isinstance(error, MissingDependencyError | UsageError)
         if is_everyones and not isinstance(error, ConstraintError):
-            raise  # no text is to blame
+            raise  # not the fault of this text
         from genrst.parser.parser import Failure
 
         return Failure(item.id, error)
 
 
 def _tell_rank(printed: Document, trees: list[Document]) -> None:
-    """Say which of the most probable trees is printed without --kbest, unless it is the first."""
+    """Report the rank of the tree that is printed without --kbest, unless it is the first."""
     rank = next((rank for rank, one in enumerate(trees, start=1) if str(one.tree) == str(printed.tree)), None)
     if rank != 1:
         which = f"none of the {len(trees)} most probable trees" if rank is None else f"tree {rank}"
-        tell(f"{printed.id}: {which} is the one of minimum risk, which genrst parse prints without --kbest")
+        tell(f"{printed.id}: {which} is the minimum-risk tree, which genrst parse prints without --kbest")
 
 
 def _results(trees: list[Document], arguments: argparse.Namespace, suffix: str) -> list[Result]:
-    """The trees of one text, with titles."""
+    """Return the trees of one text, with titles."""
     trees = [for_people(document, suffix, arguments.binary) for document in trees]
     if arguments.nary:
         trees = [replace(document, tree=document.tree and flatten(document.tree)) for document in trees]

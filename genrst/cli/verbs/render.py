@@ -9,11 +9,11 @@
   genrst render gold.rs3 difference.html --against predicted.json
   genrst render corpus/ pictures/ --to svg
 
-IN is any file that genrst reads, with one document, or a folder, which is drawn file by file into a folder. A text
-(.txt, .md) is parsed first, as genrst parse does it. HTML is one file that needs no network: zoomable, foldable, with
-the text beside the tree. --against compares two analyses of one text; both trees are binarised, as genrst evaluate does
-it. .png and .pdf are for trees of some hundred EDUs. --colours certainty needs units with probabilities: JSON that
-genrst parse has written with a chart's model.
+IN is a file with one document, in any format that genrst reads, or a folder, which is drawn file by file into another
+folder. A text (.txt, .md) is parsed first, as by genrst parse. HTML output is one self-contained file with zooming,
+folding, and the text beside the tree. --against compares two analyses of one text; both trees are binarised, as in
+genrst evaluate. .png and .pdf are suitable for trees of up to a few hundred EDUs. --colours certainty needs unit
+probabilities, which are in the JSON that genrst parse writes with a chart parser.
 """
 
 import argparse
@@ -42,32 +42,38 @@ from genrst.formats.files import list_documents, read_documents
 from genrst.rendering import Colours
 
 SUFFIXES = (".svg", ".html", ".png", ".pdf", ".txt")
-"""What can be drawn."""
+"""The suffixes of drawings."""
 
 _DIFFERENCE_SUFFIXES = (".svg", ".html", ".png", ".pdf")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `genrst render`."""
+    """Add the arguments of `genrst render`."""
     add_document_arguments(parser)
     add_target_arguments(parser)
     parser.add_argument(
         "--style",
         choices=("classic", "compact"),
-        help="classic: as RST tools draw; compact: a row per EDU, for long texts (default: classic if it fits a page)",
+        help="classic: like other RST tools; compact: one row per EDU (default: classic if it fits on a page)",
     )
     add_colours_argument(parser)
-    add_why_argument(parser, "show the words that mark relations in .txt, too; in a text that is parsed, find them")
+    add_why_argument(parser, "show signals (words that mark relations) in .txt too, and find them if IN is a text")
     add_binary_argument(parser)
-    parser.add_argument("--against", metavar="PRED", help="a file or folder: draw how its trees differ (no .txt)")
     parser.add_argument(
-        "--labels", choices=("coarse", "fine"), help="with --against: relations as classes (default) or as they are"
+        "--against", metavar="PRED", help="draw the differences from the trees of a file or folder (not to .txt)"
     )
-    parser.add_argument("--width", type=int, metavar="N", help="columns of .txt (default: the terminal's, or 80)")
+    parser.add_argument(
+        "--labels",
+        choices=("coarse", "fine"),
+        help="compare relations by class (default) or by full name (with --against)",
+    )
+    parser.add_argument(
+        "--width", type=int, metavar="N", help="width of .txt in columns (default: the terminal's, or 80)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Draw one file, or every file of a folder; 1 if one of them could not be drawn."""
+    """Draw a file, or every file of a folder; return 1 if any could not be drawn."""
     suffix = _check(arguments)
     failures = Failures()
     sources = find_documents(arguments)
@@ -87,26 +93,26 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> str:
-    """Before anything is read: the options must fit together. Returns the suffix of what is drawn."""
+    """Check the options before anything is read, and return the suffix of the output."""
     suffix = target_suffix(arguments, SUFFIXES)
     if suffix not in SUFFIXES:
-        raise UsageError(f"a picture must end in one of {', '.join(SUFFIXES)}, got {arguments.target}")
+        raise UsageError(f"OUT must end in one of {', '.join(SUFFIXES)}, got {arguments.target}")
     if suffix in (".png", ".pdf"):
         from genrst.rendering.image import check_matplotlib
 
         check_matplotlib()
     if arguments.against and suffix not in _DIFFERENCE_SUFFIXES:
-        raise UsageError(f"--against must go with {', '.join(_DIFFERENCE_SUFFIXES)}, got {suffix}")
+        raise UsageError(f"--against can draw only {', '.join(_DIFFERENCE_SUFFIXES)}, got {suffix}")
     if arguments.against and arguments.style == "classic":
-        raise UsageError("--against must go with --style compact, got classic")
+        raise UsageError("--against draws only --style compact, got classic")
     if arguments.against and arguments.colours:
-        raise UsageError("--colours must not go with --against, whose colours show what differs")
+        raise UsageError("--colours cannot be combined with --against, which colours the differences")
     if arguments.labels and not arguments.against:
-        raise UsageError("--labels must go with --against")
+        raise UsageError("--labels works only with --against")
     if arguments.style and suffix == ".txt":
-        raise UsageError(f"--style must go with a picture, got {suffix}")
+        raise UsageError(f"--style does not apply to {suffix}")
     if arguments.width is not None and suffix != ".txt":
-        raise UsageError(f"--width must go with .txt, got {suffix}")
+        raise UsageError(f"--width applies only to .txt, got {suffix}")
     return suffix
 
 
@@ -133,17 +139,17 @@ def _read_predicted(arguments: argparse.Namespace) -> dict[str, Document]:
     documents = list(read_documents(arguments.against, roots=arguments.roots))
     by_id = {document.id: document for document in documents}
     if len(by_id) < len(documents):
-        raise CorpusFormatError("documents must have different ids, got one id twice", arguments.against)
+        raise CorpusFormatError("two documents have the same id", arguments.against)
     return by_id
 
 
 def _partner(document: Document, predicted: dict[str, Document], arguments: argparse.Namespace) -> Document:
-    """The document of the same name; for one picture there may be just one, whatever its name."""
+    """Return the document of the same name; a single drawing accepts a single document of any name."""
     if document.id in predicted:
         return predicted[document.id]
     if len(predicted) == 1 and not is_folder(arguments.target):
         return next(iter(predicted.values()))
-    raise CorpusFormatError(f"there must be a document {document.id!r} to compare with, got none", arguments.against)
+    raise CorpusFormatError(f"no document {document.id!r} to compare with", arguments.against)
 
 
 def _draw_difference(document: Document, partner: Document, suffix: str, arguments: argparse.Namespace) -> str | bytes:

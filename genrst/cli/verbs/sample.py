@@ -1,12 +1,12 @@
-"""Draw trees of a text at random, each as often as the model believes in it.
+"""Sample trees of a text from the model's distribution.
 
   genrst sample article.txt --number 100 --seed 1
   genrst sample article.json --number 20 --constraint '{"edus": [1, 4]}' --output samples.jsonl
 
-Every line is the document with one of the trees. Samples of a chart are exact, and so are those of a discriminative
-model that generates no layout, without constraints. All others are drawn by a particle filter from p(tree | words),
-with words at full weight: the more particles, the better. How many samples they were worth is said for each text, and
-is in the metadata of each sample.
+Each line of the output is the document with one sampled tree. Samples from a chart parser are exact. So are samples
+from a discriminative model without generated layout, if there are no constraints. All other samples are drawn by a
+particle filter from p(tree | words), with words at full weight; more particles give better samples. The effective
+sample size is printed for each text and stored in the metadata of each sample.
 """
 
 import argparse
@@ -33,24 +33,30 @@ if TYPE_CHECKING:
     from genrst.parser.parser import Parser
 
 NAMES = {".json": "json", ".jsonl": "jsonl"}
-"""The names of formats by the suffixes of files."""
+"""The names of formats, by file suffix."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `genrst sample`."""
+    """Add the arguments of `genrst sample`."""
     add_text_arguments(parser)
     add_output_arguments(parser, ("json", "jsonl"), "jsonl", "a file, or a folder with a file for each input")
-    parser.add_argument("--edus", action="store_true", help="raw texts have an EDU a line, blank lines end paragraphs")
-    parser.add_argument("--number", type=int, default=10, metavar="N", help="of trees for each text (default: 10)")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="what is drawn depends on it (default: 0)")
     parser.add_argument(
-        "--particles", type=int, default=PARTICLES, metavar="P", help=f"of a particle filter (default: {PARTICLES})"
+        "--edus", action="store_true", help="read each line of raw text as an EDU and blank lines as paragraph ends"
+    )
+    parser.add_argument("--number", type=int, default=10, metavar="N", help="number of trees per text (default: 10)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="random seed (default: 0)")
+    parser.add_argument(
+        "--particles",
+        type=int,
+        default=PARTICLES,
+        metavar="P",
+        help=f"number of particles, if a particle filter is used (default: {PARTICLES})",
     )
     add_constraint_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Draw trees of all texts; 1 if one of them has none."""
+    """Sample trees of all texts; return 1 if any text failed."""
     from genrst.parser.parser import check_sampling
 
     format = FORMATS[choose_format(arguments, NAMES, "jsonl")]
@@ -77,7 +83,7 @@ def _sample(parser: "Parser", item: TextOrDocument, arguments: argparse.Namespac
     drawn = parser.sample(item, arguments.number, seed=arguments.seed, particles=arguments.particles)
     if size := drawn[0].metadata.get(EFFECTIVE_SIZE):
         n_particles = max(arguments.number, arguments.particles)
-        tell(f"{item.id}: {n_particles} particles were worth {size} samples of equal weight")
+        tell(f"{item.id}: {n_particles} particles have an effective sample size of {size}")
     return drawn
 
 

@@ -1,4 +1,4 @@
-"""How probable documents and their trees are: log p(words, tree), the surprisal of every word, log p(words).
+"""Compute log p(words, tree), the surprisal of every word, and log p(words).
 
   genrst score article.json --model en-generative
   genrst score article.json --plot surprisal.svg
@@ -6,12 +6,14 @@
   genrst score article.json --proposal CHART --samples 1000 --seed 1
   genrst score article.json --model CHART
 
-IN is a file, a folder or a corpus of documents with trees (for raw text, see `genrst parse --format json`). All numbers
-are natural logarithms. Words are as the model generates them: entities are their types, `<eos>` ends an EDU.
+IN is a file, a folder or a corpus of documents with trees (parse raw text first, with genrst parse --format json). All
+numbers are natural logarithms. Words appear as the model generates them: named entities are replaced by their types,
+and <eos> ends an EDU.
 
-With --proposal, the model of a chart with no other labels, log p(words) is estimated from trees that it draws, and log
-p(tree | words) follows. The fewer the samples are worth, the more is the estimate a lower bound. A chart's own
-log p(tree | words) is exact. A discriminative model generates no words but, if it has kinds of layout, the layout.
+--proposal names a chart parser with the same labels. log p(words) is then estimated from trees that it samples, and
+log p(tree | words) follows. If the effective sample size is small, treat the estimate as a lower bound. With a chart
+parser as --model, log p(tree | words) is exact. A discriminative model generates no words; if it models layout, the
+probability of the layout takes their place.
 """
 
 import argparse
@@ -37,9 +39,9 @@ if TYPE_CHECKING:
     from genrst.rnng.likelihood import TextScore, TreeScore
 
 FORMATS = {".txt": "text", ".csv": "csv", ".json": "json", ".jsonl": "json"}
-"""The names of formats by the suffixes of files."""
+"""The names of formats, by file suffix."""
 LEAST = 0.01
-"""Units less probable than this are not listed."""
+"""Units with a lower probability are not listed."""
 
 Row: TypeAlias = dict[str, Any]
 Found: TypeAlias = tuple[Document, Row]
@@ -47,21 +49,28 @@ Found: TypeAlias = tuple[Document, Row]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `genrst score`."""
+    """Add the arguments of `genrst score`."""
     add_document_arguments(parser, has_corpora=True, has_model=False)
     model = parser.add_argument_group("model")
-    model.add_argument("--model", metavar="NAME|DIR", default="en-generative", help="(default: en-generative)")
-    model.add_argument("--proposal", metavar="DIR", help="a chart's model, to estimate log p(words) with")
-    model.add_argument("--samples", type=int, metavar="N", help="trees that it draws (default: 100)")
-    model.add_argument("--seed", type=int, default=1, metavar="N", help="of these draws (default: 1)")
-    model.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
-    model.add_argument("--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one)")
-    parser.add_argument("--plot", metavar="FILE", help="a picture along the document (.png, .svg or .pdf)")
+    model.add_argument(
+        "--model",
+        metavar="NAME|DIR",
+        default="en-generative",
+        help="an installed model or a folder (default: en-generative)",
+    )
+    model.add_argument("--proposal", metavar="DIR", help="estimate log p(words) from samples of this chart parser")
+    model.add_argument("--samples", type=int, metavar="N", help="number of sampled trees (default: 100)")
+    model.add_argument("--seed", type=int, default=1, metavar="N", help="random seed of the samples (default: 1)")
+    model.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"), help="default: auto")
+    model.add_argument(
+        "--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one installed)"
+    )
+    parser.add_argument("--plot", metavar="FILE", help="plot the surprisal along the document (.png, .svg or .pdf)")
     add_output_arguments(parser, tuple(dict.fromkeys(FORMATS.values())), "text", "a file")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score all documents; 1 if one of them could not be scored."""
+    """Score all documents; return 1 if any could not be scored."""
     format = _check(arguments)
     failures = Failures()
     sources = find_documents(arguments, has_corpora=True, has_model=False)
@@ -71,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
             guard.check_file(Path(path))
     documents = list(read_each_document(sources, "score", failures))
     if arguments.plot and len(documents) > 1:
-        raise UsageError(f"--plot must go with one document, got {len(documents)}")
+        raise UsageError(f"--plot works with one document only, got {len(documents)}")
     score = _make_scorer(arguments)
     found: list[Found] = []
     for source, document in progress(documents, "scoring", len(documents)):
@@ -83,28 +92,28 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> str:
-    """Before anything is read: the options must fit together. Returns the name of the format."""
+    """Check the options before anything is read, and return the name of the format."""
     from genrst.evaluation.plot import SUFFIXES
     from genrst.parser.folders import find_model, read_kind
 
     if arguments.samples is not None and (arguments.proposal is None or arguments.samples < 2):
-        raise UsageError(f"--samples must be 2 or more and go with --proposal, got {arguments.samples}")
+        raise UsageError(f"--samples must be at least 2 and works only with --proposal, got {arguments.samples}")
     if arguments.plot and Path(arguments.plot).suffix.lower() not in SUFFIXES:
-        raise UsageError(f"a picture must end in {', '.join(SUFFIXES)}, got {arguments.plot}")
+        raise UsageError(f"a plot must end in one of {', '.join(SUFFIXES)}, got {arguments.plot}")
     output, suffix = arguments.output, Path(arguments.output).suffix.lower()
     if output != "-" and arguments.format is None and suffix not in FORMATS:
-        raise UsageError(f"--output must end in one of {', '.join(FORMATS)} or go with --format, got {output}")
+        raise UsageError(f"--output must end in one of {', '.join(FORMATS)}, or --format must be given, got {output}")
     format: str = arguments.format or FORMATS.get(suffix, "text")
     if read_kind(find_model(arguments.model)) == "chart":
         for option, is_given in (
-            ("csv", format == "csv"),
+            ("the format csv", format == "csv"),
             ("--plot", arguments.plot),
             ("--proposal", arguments.proposal),
         ):
             if is_given:
-                raise UsageError(f"{option} must go with a model that builds trees step by step, got {arguments.model}")
+                raise UsageError(f"{option} does not work with a chart parser, got the model {arguments.model}")
     elif arguments.proposal is not None and read_kind(find_model(arguments.proposal)) != "chart":
-        raise UsageError(f"--proposal must be a chart's model, got {arguments.proposal}")
+        raise UsageError(f"--proposal must be a chart parser, got {arguments.proposal}")
     return format
 
 
@@ -131,7 +140,7 @@ def _write(found: Sequence[Found], format: str, arguments: argparse.Namespace, g
 
 
 def _make_scorer(arguments: argparse.Namespace) -> Callable[[Document], Row]:
-    """Load the models; what is returned scores a document."""
+    """Load the models and return a function that scores a document."""
     from genrst.parser.folders import find_model, read_kind
     from genrst.parser.loading import load  # loads PyTorch
 
@@ -192,7 +201,7 @@ def _text_row(score: "TextScore", tree: "TreeScore") -> Row:
 
 
 def _word_rows(found: Sequence[Found]) -> Iterator[Row]:
-    """A row for each part of −log p(words, tree)."""
+    """Yield a row for each term of −log p(words, tree)."""
     for document, row in found:
         for edu in row.get("edus", ()):
             place = {"document": document.id, "edu": edu["edu"]}
@@ -203,7 +212,7 @@ def _word_rows(found: Sequence[Found]) -> Iterator[Row]:
 
 
 def _format(found: Sequence[Found]) -> str:
-    """For people to read: EDUs count from 1."""
+    """Format the scores as text for reading, with EDUs counted from 1."""
     return "\n\n".join(_format_one(document, row) for document, row in found)
 
 
@@ -214,7 +223,7 @@ def _format_one(document: Document, row: Row) -> str:
     if "log_p_joint" in row:
         lines.append(f"log p({text}, tree)  {row['log_p_joint']:.2f}")
     if "log_p_text" in row:
-        worth = f"{row['samples']} samples, worth {row['effective_samples']:.1f}"
+        worth = f"{row['samples']} samples, effective size {row['effective_samples']:.1f}"
         lines.append(f"log p({text})        {row['log_p_text']:.2f} ± {row['standard_error']:.2f} ({worth})")
     if "log_p_tree" in row:
         lines.append(f"log p(tree | {text}) {row['log_p_tree']:.2f}")

@@ -1,13 +1,13 @@
-"""Split texts into elementary discourse units: one a line, with a blank line between paragraphs.
+"""Split texts into elementary discourse units, one per line, with a blank line between paragraphs.
 
   genrst segment article.txt
   genrst segment texts/ --output edus/
   genrst segment article.txt --format json
   echo "It rained, so we stayed in." | genrst segment -
 
-Of files that have EDUs already (.dis, .rs3, .rs4, .json, .jsonl, .edus) only the text is read. `--format tok` is the
-tokenised format of the DISRPT shared tasks. Its tokens are spaCy's if the model uses spaCy; otherwise words and signs,
-with clitics apart (do n't).
+Files that already have EDUs (.dis, .rs3, .rs4, .json, .jsonl, .edus) are read as text only. --format tok writes the
+tokenised format of the DISRPT shared tasks. The tokens are spaCy's if the model uses spaCy, and otherwise words and
+punctuation marks, with clitics split off (do n't).
 """
 
 import argparse
@@ -24,20 +24,20 @@ from genrst.errors import TreeError
 from genrst.formats.files import format_documents
 
 NAMES = {".edus": "edus", ".txt": "edus", ".json": "json", ".tok": "tok"}
-"""The names of formats by the suffixes of files."""
+"""The names of formats, by file suffix."""
 
 
 _TOKEN = re.compile(r"""\w+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|d|ll|re|ve)\b|\w+(?:[.,-]\w+)*|[^\w\s]""", re.IGNORECASE)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `genrst segment`."""
+    """Add the arguments of `genrst segment`."""
     add_text_arguments(parser)
     add_output_arguments(parser, ("edus", "json", "tok"), "edus", "a file, or a folder with a file for each input")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Segment all texts; 1 if one of them could not be segmented."""
+    """Segment all texts; return 1 if any could not be segmented."""
     format = FORMATS[choose_format(arguments, NAMES, "edus")]
     failures = Failures()
     sources = find_texts(arguments.inputs)
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         for item in items:
             with failures.reported(source.path):
                 if item.text is None:
-                    raise TreeError(f"{item.id}: a document must have its text to be segmented")
+                    raise TreeError(f"{item.id}: the document has no text to segment")
                 results.append(Result(parser.segment(item.text, id=item.id), item.id))
         if results:
             with failures.reported():
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def write_tok(document: Document) -> str:
-    """A token a line, in the ten columns of CoNLL-U; the last one says whether an EDU starts with it."""
+    """Write one token per line in the ten columns of CoNLL-U; the last column marks tokens that start an EDU."""
     text = document.text or ""
     starts = {edu.start for edu in document.edus}
     lines = [f"# newdoc id = {' '.join(document.id.split())}"]
@@ -71,7 +71,7 @@ def write_tok(document: Document) -> str:
 
 
 def _find_tokens(document: Document) -> Iterator[tuple[int, int]]:
-    """The tokens of a text that nobody has tokenised: words without clitics, and signs. None reaches across an EDU."""
+    """Tokenise into words, clitics and punctuation marks; no token crosses an EDU boundary."""
     text = document.text or ""
     borders = {0, len(text), *(border for edu in document.edus for border in (edu.start, edu.end))}
     for start, end in pairwise(sorted(borders)):

@@ -1,4 +1,4 @@
-"""Train a parser.
+"""Train a parser or a segmenter.
 
   genrst train paper --set data.path=GUM
   genrst train paper --set training.seeds=[1,2,3] --output runs/paper
@@ -6,8 +6,8 @@
   genrst train mpnet-chart --from en --set data.path=FOLDER
   torchrun --nproc-per-node 2 -m genrst.cli.main train paper
 
-The run's folder holds the resolved configuration, a log (JSON lines), the learning curve, the checkpoint and the best
-model. Features are prepared once and cached; `--prepare-only` stops there, and `--prepared FILE` trains from such a
+The run folder holds the resolved configuration, a log (JSON lines), the learning curve, the checkpoint and the best
+model. Features are prepared once and cached. --prepare-only stops after that step; --prepared FILE trains from such a
 file on a machine without spaCy or the corpus.
 """
 
@@ -30,29 +30,31 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `genrst train`."""
+    """Add the arguments of `genrst train`."""
     parser.add_argument(
         "config",
         metavar="CONFIG",
-        help="a TOML file, or the name of one that comes with genrst, such as small or paper",
+        help="a TOML file, or the name of a built-in configuration such as small or paper",
     )
-    parser.add_argument("--set", dest="changes", action="append", default=[], metavar="a.b=c", help="change a setting")
     parser.add_argument(
-        "--from", dest="start", metavar="MODEL", help="start from the weights of a trained chart, such as en"
+        "--set", dest="changes", action="append", default=[], metavar="a.b=c", help="override a setting; repeatable"
     )
-    parser.add_argument("--output", metavar="DIR", help="the run's folder (default: runs/NAME of the configuration)")
-    parser.add_argument("--resume", metavar="auto|PATH", help="go on from the run's checkpoint, or from a given one")
     parser.add_argument(
-        "--cache", metavar="DIR", default="cache", help="where prepared features are kept (default: cache)"
+        "--from", dest="start", metavar="MODEL", help="start from the weights of a trained chart such as en"
     )
+    parser.add_argument("--output", metavar="DIR", help="run folder (default: runs/ and the name of the configuration)")
+    parser.add_argument(
+        "--resume", metavar="auto|PATH", help="resume from the checkpoint of the run folder, or from a given one"
+    )
+    parser.add_argument("--cache", metavar="DIR", default="cache", help="folder for prepared features (default: cache)")
     parser.add_argument("--prepared", metavar="FILE", help="train from this file of prepared features")
     parser.add_argument("--prepare-only", action="store_true", help="prepare features, print their file, and stop")
-    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
+    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"), help="default: auto")
     add_force_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prepare features, then train every seed."""
+    """Prepare the features, then train each seed."""
     from genrst.encoder.device import choose_device
     from genrst.parser.folders import find_model
     from genrst.training.data import prepare_data
@@ -84,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         histories = {f"seed {run.seed}": _follow(run, prepared, arguments.resume, guard) for run in runs}
         if not processes.is_first:
             return 0
-        # A finished run that was resumed into another folder has no records there.
+        # A finished run that is resumed into another folder has no records there.
         scored = {name: [record for record in records if record.dev_scores] for name, records in histories.items()}
         best = {
             name: max(records, key=lambda one: config.training.judge(one.dev_loss, one.dev_scores))
@@ -103,18 +105,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(runs: "list[Run]", resume: str | None) -> None:
-    """Before features are prepared or the first of several seeds is trained: the folders must be as --resume says."""
+    """Check, before features are prepared, that the run folders match --resume."""
     if resume not in (None, "auto") and len(runs) > 1:
-        raise UsageError("--resume PATH is for one seed; use --resume auto for several")
+        raise UsageError("--resume PATH works for one seed only; use --resume auto for several")
     for run in runs:
         if resume is None and run.find_checkpoint() is not None and run.processes.is_first:
             raise UsageError(
-                f"{run.folder} holds a run already: --resume auto goes on with it, --output starts another"
+                f"{run.folder} already holds a run: use --resume auto to continue it, or --output to start another"
             )
 
 
 def _check_files(runs: "Sequence[Run]", guard: Guard) -> None:
-    """What a run's folder holds must be a run of ours: its configuration tells, noted earlier or just the same."""
+    """Refuse a run folder with other files: its configuration must have been written by genrst, or be identical."""
     from genrst.training.run import CHECKPOINT, CONFIG, LOG, MODEL, config_text
 
     for run in runs:
@@ -127,7 +129,7 @@ def _check_files(runs: "Sequence[Run]", guard: Guard) -> None:
 
 
 def _follow(run: "Run", prepared: "Prepared", resume: str | None, guard: Guard) -> "list[Record]":
-    """Train one seed and tell what happens; returns all its records, also those from before a resumption."""
+    """Train one seed and report progress; return all its records, including those from before a resumption."""
     from genrst.training.run import CONFIG, LOG, read_log
 
     checkpoint = run.find_checkpoint() if resume == "auto" else Path(resume) if resume else None
@@ -142,7 +144,7 @@ def _follow(run: "Run", prepared: "Prepared", resume: str | None, guard: Guard) 
             )
     if not run.processes.is_first:
         return []
-    guard.note(run.folder / CONFIG)  # also of a run without records, since it was finished before
+    guard.note(run.folder / CONFIG)  # for a run that had finished before, the loop above has no records
     return read_log(run.folder / LOG)
 
 
@@ -151,19 +153,19 @@ def _run_folder(arguments: argparse.Namespace) -> Path:
 
 
 def _seed_folders(seeds: Sequence[int], arguments: argparse.Namespace) -> dict[int, Path]:
-    """The folder of each seed: that of the run if there is just one."""
+    """Return the folder of each seed: the run folder itself if there is only one seed."""
     folder = _run_folder(arguments)
     return {seed: folder if len(seeds) == 1 else folder / f"seed-{seed}" for seed in seeds}
 
 
 def _tell_best(name: str, best: "Record") -> dict[str, float]:
-    """Tell which epoch of a seed was the best, and how good; returns its scores."""
+    """Report the best epoch of a seed and return its scores."""
     tell(f"{name}: best epoch {best.epoch}, {_scores(best)}")
     return best.dev_scores
 
 
 def _tell_spread(best: Sequence[Mapping[str, float]]) -> None:
-    """Tell the mean of several seeds' best scores, and their standard deviation."""
+    """Report the mean and standard deviation of the best scores of several seeds."""
     if len(best) > 1:
         columns = {name: [scores[name] for scores in best] for name in best[0]}
         tell("mean ± spread: " + " ".join(f"{name} {mean(v):.2f} ± {stdev(v):.2f}" for name, v in columns.items()))

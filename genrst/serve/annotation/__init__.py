@@ -1,1 +1,1 @@
-"""Annotating local files: drafts, saving, the state of a folder, and two annotators side by side."""
+"""Annotation of local files: drafts, saving, the state of a folder, and comparing two annotators."""

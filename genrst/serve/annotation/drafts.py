@@ -1,11 +1,11 @@
-"""Unsaved work kept beside the files, and the locks that keep two writers apart.
+"""Drafts of unsaved work beside the files, and the locks that keep two writers apart.
 
-    FOLDER/.genrst/drafts/NAME.HASH.ID.draft    the work of one tab on FOLDER/NAME as it was last sent, as JSON
-    FOLDER/.genrst/lock                         held by the `genrst annotate` that has the folder open
-    FOLDER/.genrst/save.lock                    held while a file is compared with what was opened, and written
+    FOLDER/.genrst/drafts/NAME.HASH.ID.draft    the last state of one tab's work on FOLDER/NAME, as JSON
+    FOLDER/.genrst/lock                         held by the `genrst annotate` process that has the folder open
+    FOLDER/.genrst/save.lock                    held while a file is compared with the opened version and written
 
-The hash in the name of a draft is that of the version of the file on which the work is based. Locks belong to open
-files: the system releases them when a process ends, however it ends.
+The hash in the name of a draft identifies the version of the file on which the work is based. Locks belong to open
+files, so the operating system releases them when a process ends, even after a crash.
 """
 
 import hashlib
@@ -27,9 +27,9 @@ from genrst.serve.requests import DraftRequest
 
 FOLDER = ".genrst"
 _MOST_NAMED = 40
-"""How many characters of the name of a file are in the names of its drafts; a hash tells them apart."""
+"""How many characters of a file name go into the names of its drafts; a hash makes them unique."""
 _PAST_THE_TEXT = 1 << 20
-"""The byte of a lock file that is locked where a lock keeps others from reading the bytes."""
+"""The offset of the locked byte on Windows, where other processes cannot read locked bytes."""
 
 if sys.platform == "win32":
     import msvcrt
@@ -47,9 +47,9 @@ else:
 
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
-    """Keep other processes from opening a folder; raise an error if one has it open.
+    """Lock a folder against other processes; raise an error if one has it open.
 
-    A folder that nothing can be written to, or a file system without locks, is opened without.
+    A read-only folder, or one on a file system without locks, is opened without a lock.
     """
     with _opened(folder / FOLDER / "lock") as file:
         try:
@@ -58,7 +58,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
         except (BlockingIOError, PermissionError) as error:
             holder = os.pread(file or 0, 20, 0).decode("ascii", "replace") if hasattr(os, "pread") else ""
             process = f" (process {holder})" if holder.isdecimal() else ""
-            rule = f"another genrst annotate has this folder open{process}; close that one first"
+            rule = f"another genrst annotate has this folder open{process}; stop it first"
             raise InputError(f"{folder}: {rule}") from error
         except OSError:
             file = None
@@ -81,7 +81,7 @@ def save_lock(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[int | None]:
-    """Open a lock file; None where that is not possible. Closing it releases the lock."""
+    """Open a lock file, or yield None if that is not possible. Closing it releases the lock."""
     file = None
     with suppress(OSError):
         path.parent.mkdir(exist_ok=True)
@@ -95,14 +95,14 @@ def _opened(path: Path) -> Iterator[int | None]:
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """The drafts of the work on one file, which need not exist yet."""
+    """The drafts for one file, which need not exist yet."""
 
     path: Path
     like: Path
-    """The file whose mode drafts get."""
+    """The file whose permissions are copied to the drafts."""
 
     def keep(self, id: str, request: DraftRequest, content: bytes) -> None:
-        """Keep the work of a tab, given the body of its request."""
+        """Store the work of a tab, given the body of its request."""
         place = self._folder / f"{self._prefix}{_hash(request.version or '')}.{id}.draft"
         write_durably(place, content, self.like)
         for other in self._paths(id):
@@ -110,17 +110,17 @@ class Drafts:
                 other.unlink(missing_ok=True)
 
     def discard(self, id: str) -> None:
-        """Delete the work of a tab."""
+        """Delete the draft of a tab."""
         try:
             for path in self._paths(id):
                 path.unlink(missing_ok=True)
         except OSError as error:
-            raise OutputError(f"{self._folder}: a draft cannot be deleted: {error.strerror or error}") from error
+            raise OutputError(f"{self._folder}: cannot delete a draft: {error.strerror or error}") from error
         with suppress(OSError):  # not empty, or not there
             self._folder.rmdir()
 
     def read(self) -> list[dict[str, Any]]:
-        """Return the drafts, the newest first, each as it was sent and with its id. Damaged ones are left out."""
+        """Return the drafts, newest first, each as it was sent and with its id. Damaged drafts are skipped."""
         found = []
         for path in self._paths():
             with suppress(GenrstError, ValueError):
@@ -150,10 +150,10 @@ class Drafts:
 
 
 def write_durably(path: Path, content: bytes, like: Path) -> None:
-    """Write a file with the mode of another, and flush it to the disk, so that it survives a power cut."""
+    """Write a file with the permissions of another, and flush it to disk so that it survives a power cut."""
 
     def write(file: BinaryIO) -> None:
-        with suppress(OSError):  # it was deleted, or the file system has no modes
+        with suppress(OSError):  # `like` was deleted, or the file system has no permissions
             Path(file.name).chmod(stat.S_IMODE(like.stat().st_mode) | stat.S_IWUSR)
         file.write(content)
         file.flush()

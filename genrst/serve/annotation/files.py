@@ -1,14 +1,14 @@
-"""The local files that an annotator works on: their order, their content, and saving them.
+"""The local files of an annotator: their order, reading and saving.
 
 Clients refer to a file by its number or its key, never by a path. A key stays the same when files are added. A file
 with a tree is saved in its own format. Formats without trees (texts and EDUs) are saved as NAME.json beside the file,
 and from then on NAME.json is opened. The first save of an existing file keeps a backup, NAME.rs3.bak, which is never
 overwritten.
 
-Only trees of the parser are cached. A file is read again whenever it is opened, and saved only if it still has the
-content that was opened. In a conflict both versions are kept: what is overwritten by force as NAME.rs3.bak-N, a
-document that is put aside as NAME.conflict-N.json. Unsaved work is in `genrst.serve.annotation.drafts`; parsing is done
-by `genrst.serve.app`.
+Only trees from the parser are cached. A file is read again whenever it is opened, and saved only if its content has not
+changed since. In a conflict, both versions are kept: a file that is overwritten by force as NAME.rs3.bak-N, a document
+that is set aside as NAME.conflict-N.json. Drafts are handled by `genrst.serve.annotation.drafts`, parsing by
+`genrst.serve.app`.
 """
 
 import hashlib
@@ -55,14 +55,14 @@ class Opened:
         return isinstance(self.item, Document) and self.item.tree is not None
 
     def as_dict(self) -> JsonObject:
-        """Return what the service responds with, for a document."""
+        """Return the JSON response; the item must be a document."""
         assert isinstance(self.item, Document), "a text must be parsed first"
         return {"document": document_to_dict(self.item), "warnings": list(self.warnings), "version": self.version}
 
 
 @dataclass(eq=False, slots=True)
 class LocalFile:
-    """A local file, and what was known about its content when it was last read."""
+    """A local file, with facts about its content from when it was last read."""
 
     source: Path
     number: int
@@ -86,12 +86,12 @@ class LocalFile:
 
     @property
     def key(self) -> str:
-        """What the file is called by clients that outlive the service."""
+        """An identifier for clients that stays the same when the service restarts."""
         return hashlib.sha256(os.fsencode(self.target.absolute())).hexdigest()[:16]
 
     @property
     def modified(self) -> int:
-        """When the file was written last, in milliseconds since 1970; 0 if it is not there."""
+        """When the file was last written, in milliseconds since 1970; 0 if it does not exist."""
         try:
             return int(1000 * self.path.stat().st_mtime)
         except OSError:
@@ -99,36 +99,36 @@ class LocalFile:
 
     @property
     def drafts(self) -> Drafts:
-        """The unsaved work on the file."""
+        """The drafts of the file."""
         return Drafts(self.target, like=self.path)
 
     @property
     def path(self) -> Path:
-        """The file that is opened: the target as soon as it exists."""
+        """The file that is opened: the target if it exists, otherwise the source."""
         return self.target if _is_file(self.target) else self.source
 
     @property
     def text_beside(self) -> Path | None:
-        """The text, or the file of EDUs, beside which it was saved."""
+        """The text file or EDU file beside this JSON file, if there is one."""
         if self.path.suffix.lower() != ".json":
             return None
         beside = (self.path.with_suffix(suffix) for suffix in TREELESS_SUFFIXES)
         return next((path for path in beside if _is_file(path)), None)
 
     def as_dict(self) -> JsonObject:
-        """Return what is known about the file, as the service lists it."""
+        """Return the facts about the file for the list of files."""
         known = {"edus": self.n_edus, "has_tree": self.has_tree, "certainty": self.certainty}
         return {"number": self.number, "key": self.key, **known, "is_saved": self.is_saved, "drafts": len(self.drafts)}
 
     def look(self) -> None:
         """Read the file for the first time; raise an error if it cannot be annotated."""
         if self.path.exists() and not _is_file(self.path):
-            raise InputError(f"{self.path}: a file to annotate must be a plain file, got something else")
+            raise InputError(f"{self.path}: cannot be annotated: not a regular file")
         self._update(self._read())
         self.is_saved = _is_file(self._backup) or self.text_beside is not None
 
     def read(self, max_edus: int) -> Opened:
-        """Return the content, with the tree of the parser if it was parsed before."""
+        """Return the content, with the parser's tree if the file was parsed before."""
         try:
             opened = self._read()
         except InputError as error:
@@ -138,14 +138,14 @@ class LocalFile:
         return self._parsed if self._parsed is not None and self._parsed.version == opened.version else opened
 
     def keep(self, opened: Opened, parsed: Parsed) -> Opened:
-        """Cache the tree of the parser, and return the content with it."""
+        """Cache the parser's tree, and return the content with it."""
         self._parsed = replace(opened, item=parsed.documents[0], warnings=parsed.warnings)
         self._update(self._parsed)
         self.has_tree = False
         return self._parsed
 
     def save(self, request: SaveRequest, max_edus: int) -> JsonObject:
-        """Save a document, completely or not at all."""
+        """Save a document atomically."""
         suffix = self.target.suffix.lower()
         with collected_warnings() as lines:
             document = document_from_dict(request.document, default_id=self.source.stem)
@@ -160,8 +160,9 @@ class LocalFile:
                     return {"copy": self._put_aside(document), "warnings": lines, "version": version}
                 state = self._state(version)
                 if state is not None and not request.force:
-                    rule = f"a file must be as it was read to be saved, got {state}"
-                    raise HTTPException(409, one_line(f"{self.path.name}: {rule}; force saves it all the same"))
+                    raise HTTPException(
+                        409, one_line(f"{self.path.name}: not saved: {state}; use force to save anyway")
+                    )
                 backup = self._write(content, is_conflict=state is not None)
         except (InputError, OutputError) as error:
             raise HTTPException(507, one_line(str(error))) from error
@@ -171,7 +172,7 @@ class LocalFile:
 
     @property
     def _place(self) -> Path:
-        """Where the target is: a link stays a link unless it is broken."""
+        """The target with symbolic links resolved, so that a link stays a link unless it is broken."""
         return self.target.resolve() if _is_file(self.target) else self.target
 
     @property
@@ -193,18 +194,18 @@ class LocalFile:
         self.has_tree, self.certainty = tree is not None, fmean(known) if known else None
 
     def _state(self, version: str | None) -> str | None:
-        """Return why the file is not the one that was opened; None if it is."""
+        """Return why the file differs from the version that was opened; None if it does not."""
         if version is None:
-            return "not read yet"
+            return "the file has not been opened yet"
         try:
-            return None if _version(read_bytes(self.path)) == version else "changed by another program"
+            return None if _version(read_bytes(self.path)) == version else "another program has changed the file"
         except InputError:
-            return "deleted"
+            return "the file was deleted"
 
     def _write(self, content: bytes, *, is_conflict: bool) -> str | None:
-        """Write the target; return the name of the copy of what was there, if one was made.
+        """Write the target, and return the name of the backup if one was made.
 
-        There is one of the first content, and of any content that was not opened.
+        A backup is made of the original content, and of any content that was not opened here.
         """
         place, backup, like = self._place, self._backup, self.path
         made = None
@@ -218,11 +219,11 @@ class LocalFile:
             if made is not None:
                 write_durably(made, read_bytes(place), like)
         write_durably(place, content, like)
-        self._has_backup = True  # or needs none, because the file is new
+        self._has_backup = True  # or the file is new and needs none
         return None if made is None else one_line(made.name)
 
     def _put_aside(self, document: Document) -> str:
-        """Write a document beside the file instead of to it, as JSON, which keeps everything; return its name."""
+        """Write a document beside the file as JSON, which preserves everything, and return the name."""
         path = _free_name(lambda n: self._place.with_name(f"{self._place.stem}.conflict-{n}.json"))
         write_durably(path, write_json(document).encode("utf-8", "surrogatepass"), self.path)
         return one_line(path.name)
@@ -238,7 +239,7 @@ class Files:
         self._root = ""
 
     def add(self, path: Path) -> None:
-        """Add a file, once; raise an error if it cannot be read, or does not hold exactly one document."""
+        """Add a file unless it is there already; raise an error if it cannot be read or does not hold one document."""
         if path.suffix.lower() not in TEXT_SUFFIXES:
             raise UsageError(f"{path}: a file name must end in one of {', '.join(TEXT_SUFFIXES)}, got {path.name}")
         file = LocalFile(path, len(self._files))
@@ -247,7 +248,7 @@ class Files:
         if place in self._places:
             return
         if other := self._targets.get(target):
-            raise UsageError(f"{other.source} and {path}: both would be saved as {target.name}")
+            raise UsageError(f"{other.source} and {path} would both be saved as {target.name}")
         self._files.append(file)
         self._places.add(place)
         self._targets[target] = file
@@ -266,9 +267,9 @@ class Files:
 
     @property
     def queue(self) -> list[LocalFile]:
-        """The files in working order.
+        """The files in the order of work.
 
-        Those that nobody has saved come first: the least certain trees, then files without trees, then human trees.
+        Unsaved files come first: those with the least certain trees, then files without trees, then trees by people.
         """
 
         def place(file: LocalFile) -> tuple[bool, bool, float, bool, str]:
@@ -280,14 +281,14 @@ class Files:
         """Return the file with a number or a key."""
         if file := next((file for file in self._files if number in (str(file.number), file.key)), None):
             return file
-        raise HTTPException(404, f"there is no such file (there are {len(self._files)}, numbered from 0)")
+        raise HTTPException(404, f"no such file (there are {len(self._files)}, numbered from 0)")
 
     def name(self, file: LocalFile) -> str:
-        """Return the path of a file within the folder that contains all files."""
+        """Return the path of a file, relative to the folder that contains all files."""
         return one_line(str(file.path.absolute().relative_to(self._root)))
 
     def list(self) -> JsonObject:
-        """Return what the service responds with."""
+        """Return the JSON response."""
         return {"files": [{"name": self.name(file), **file.as_dict()} for file in self.queue]}
 
 
@@ -301,11 +302,11 @@ def _read_item(content: bytes, path: Path) -> Text | Document:
 
 
 def _warn_of_other_tree(document: Document, content: bytes, path: Path) -> None:
-    """Warn if a format cannot express a tree, and has another one instead."""
+    """Warn if the format cannot represent the tree and stores a different one."""
     if document.tree is not None and path.suffix.lower() in (".rs3", ".rs4"):
         (again,) = read_content(content, path)
         if again.tree != document.tree:
-            rule = "cannot hold nuclei and satellites mixed in one unit; they are written as units inside units"
+            rule = "cannot mix nuclei and satellites in one unit; they are saved as nested units"
             warnings.warn(CorpusWarning(f"{document.id}: {path.suffix} {rule}"), stacklevel=2)
 
 
@@ -316,7 +317,7 @@ def _free_name(name: Callable[[int], Path]) -> Path:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # its folder cannot be entered
+    except OSError:  # no permission to enter its folder
         return False
 
 

@@ -1,8 +1,8 @@
-"""The folder as annotators see it: which files are done, open or flagged, the project, and pairs of two annotators.
+"""The folder of an annotation project: file states (open, done, flagged), the project file, and pairs of annotators.
 
-The state of a file is kept beside it, in `.genrst/NAME.state`: by its name, not by the number that it has today, so
-that it survives restarts, new files, and moving the folder. Each is a file of its own, written atomically, so that two
-programs cannot undo each other's.
+The state of a file is stored beside it, in `.genrst/NAME.state`. It is keyed by name, not by number, so that it
+survives restarts, new files and moving the folder. Each state has its own file, written atomically, so that two
+programs cannot overwrite each other's states.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -26,14 +26,14 @@ from genrst.serve.openapi import Endpoint
 
 @dataclass(frozen=True)
 class Folder:
-    """The files of an annotator with their states, or the pairs of two, and the project of both."""
+    """The files of one annotator with their states, or the pairs of two annotators, and the project."""
 
     files: Files
     project: Project = field(default_factory=Project)
     pairs: Pairs | None = None
 
     def list(self, max_edus: int) -> JsonObject:
-        """Return the files in working order, or the pairs, with their states; and the guidelines."""
+        """Return the files in the order of work, or the pairs, with their states and the guidelines."""
         common = {"guidelines": self.project.describe_guidelines(), "has_relations": bool(self.project.relations)}
         if self.pairs is not None:
             return {**common, **self.pairs.list(max_edus)}
@@ -44,18 +44,18 @@ class Folder:
 
     @property
     def written(self) -> Sequence[Path]:
-        """The folders that are written to."""
+        """The folders that may be written to."""
         return [*self.files.folders, *([self.pairs.output] if self.pairs and self.pairs.output else [])]
 
     def set_state(self, number: str, request: StateRequest) -> JsonObject:
-        """Keep the state of a file on disk."""
+        """Store the state of a file."""
         file = self.files.find(number)
         write_state(file.target, request.state)
         return {"state": request.state}
 
 
 def read_state(path: Path) -> State:
-    """Return the state of a file; one that nobody has set, or that is damaged, is open."""
+    """Return the state of a file; a state that is missing or damaged counts as open."""
     place = _state_file(path)
     try:
         text = place.read_text(encoding="utf-8").strip() if place.is_file() else ""
@@ -65,7 +65,7 @@ def read_state(path: Path) -> State:
 
 
 def write_state(path: Path, state: State) -> None:
-    """Keep the state of a file."""
+    """Write the state of a file."""
     write_atomically(_state_file(path), f"{state}\n")
 
 
@@ -79,7 +79,7 @@ Run = Callable[..., Awaitable[Any]]
 def folder_endpoints(folder: Folder, run: Run, look: Run) -> list[Endpoint]:
     """Return the endpoints of a folder.
 
-    `run` reads the body of a request and calls a function with it and the limit of EDUs, `look` needs no body.
+    `run` reads the body of a request and calls a function with it and the limit on EDUs; `look` needs no body.
     """
 
     async def list_folder(request: Request) -> Response:
@@ -104,11 +104,11 @@ def _pair_endpoints(pairs: Pairs, run: Run, look: Run) -> list[Endpoint]:
         return int(given) if given.isdecimal() and len(given) < 10 else -1
 
     async def open_pair(request: Request) -> Response:
-        """Return both documents of a pair, what they disagree on, and the result as far as it is decided."""
+        """Return both documents of a pair, their disagreements, and the result so far."""
         return _json(await look(request, lambda max_edus: pairs.open(number(request), max_edus)))
 
     async def take(request: Request) -> Response:
-        """Return a result with what one side has for a disagreement; nothing is written."""
+        """Return the result with one side's version of a disagreement; nothing is written."""
         return _json(await run(request, TakeRequest, lambda body, limit: pairs.take(number(request), body, limit)))
 
     async def save_result(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""The request bodies of a folder and of pairs of two annotators; others are in `genrst.serve.requests`."""
+"""The request bodies for folders and pairs of annotators; the others are in `genrst.serve.requests`."""
 
 from typing import Literal
 
@@ -23,9 +23,9 @@ class StateRequest(_Strict):
 
 
 class TakeRequest(_Strict):
-    """A result, and the number of the disagreement for which it gets what one side has.
+    """A result, and the disagreement for which it takes the version of one side.
 
-    `sources` is the version of both annotators' files, as the pair was opened with it.
+    `sources` is the version of the two files that was returned when the pair was opened.
     """
 
     model_config = ConfigDict(
@@ -39,7 +39,7 @@ class TakeRequest(_Strict):
 
 
 class ResultRequest(_Strict):
-    """A result to write, what was decided by the number of the disagreement, and the version that was opened."""
+    """A result to write, with the decisions by disagreement number and the version that was opened."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"document": EXAMPLE, "decisions": {"0": "right"}, "sources": ""}]}

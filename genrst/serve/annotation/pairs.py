@@ -1,8 +1,8 @@
-"""Two annotators of one corpus: their files in pairs, how far they agree, and the third files that are adjudicated.
+"""Two annotators of one corpus: pairs of their files, their agreement, and the adjudicated results.
 
-Files are paired by their path below either folder, without the suffix. Files are read again when they have changed. A
-result is written to the output folder under the path of the left file, and beside it, in `.genrst`, what was decided
-so far. A result replaces only what was written here before, and never a file of the annotators.
+Files are paired by their paths relative to the two folders, without suffixes. Changed files are read again. A result is
+written to the output folder under the path of the left file, and the decisions so far to `.genrst` beside it. A result
+replaces only an earlier result, never a file of the annotators.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from genrst.serve.documents import JsonObject, check_size, collected_warnings
 
 @dataclass(frozen=True, slots=True)
 class _Sides:
-    """The two files of one pair as they are now, or why they cannot be compared."""
+    """The two files of a pair in their current version, or why they cannot be compared."""
 
     version: str
     pair: Pair | None = None
@@ -39,7 +39,7 @@ class _Sides:
 
 
 class Pairs:
-    """The files that both folders have, numbered in the order of their names."""
+    """The files that are in both folders, numbered in the order of their names."""
 
     def __init__(
         self,
@@ -53,14 +53,14 @@ class Pairs:
         self.keys = sorted(left.keys() & right.keys())
         self.alone = {"left": sorted(left.keys() - right.keys()), "right": sorted(right.keys() - left.keys())}
         if not self.keys:
-            raise UsageError(f"{names[0]} and {names[1]} must have a file of one name, got none")
+            raise UsageError(f"{names[0]} and {names[1]} have no file name in common")
         self._paths = [(left[key], right[key]) for key in self.keys]
         self._sources = {path.resolve() for side in (left, right) for path in side.values()}
         self._lock = RLock()
-        """Held while files are read and compared: requests come from several threads."""
+        """Held while files are read and compared, because requests run in several threads."""
         self._sides: dict[int, _Sides] = {}
         self._agreement: tuple[JsonObject, dict[str, JsonObject]] | None = None
-        """Over the folder and in each pair, until a file changes."""
+        """The agreement over the folder and in each pair, cached until a file changes."""
         for number in range(len(self.keys) if output else 0):
             self._check_place(number)
 
@@ -81,7 +81,7 @@ class Pairs:
         }
 
     def open(self, number: int, max_edus: int) -> JsonObject:
-        """Return both documents of a pair, what they disagree on, and the result as far as it is decided."""
+        """Return both documents of a pair, their disagreements, and the result so far."""
         sides, pair = self._pair(number, max_edus)
         with collected_warnings() as lines:
             result, decisions, version = self._read_result(number, pair)
@@ -97,11 +97,11 @@ class Pairs:
         }
 
     def take(self, number: int, request: TakeRequest, max_edus: int) -> JsonObject:
-        """Return the result with what one side has for a disagreement."""
+        """Return the result with one side's version of a disagreement."""
         _, pair = self._pair(number, max_edus, request.sources)
         if not 0 <= request.number < len(pair.disagreements):
             n = len(pair.disagreements)
-            raise UsageError(f"there is no such disagreement (there are {n}, numbered from 0)")
+            raise UsageError(f"no such disagreement (there are {n}, numbered from 0)")
         result = document_from_dict(request.document)
         check_size(result.id, len(result.edus), max_edus)
         return {"document": document_to_dict(pair.take(result, request.number, request.side))}
@@ -122,9 +122,9 @@ class Pairs:
         with save_lock(path.parent):
             before = _version(path)
             if before != request.version:
-                rule = "a result must be as it was opened to be written, got changed by another program"
-                raise HTTPException(409, one_line(f"{path}: {rule}; open the file again"))
-            # First what is decided, with both versions: a crash between the two leaves a result that is known.
+                rule = "not written: another program has changed the result; open the pair again"
+                raise HTTPException(409, one_line(f"{path}: {rule}"))
+            # The decisions are written first, with both versions, so that after a crash the result is still recognised.
             record = {"versions": [before, after], "decided": decided}
             write_atomically(self._record(number), json.dumps(record) + "\n")
             write_atomically(path, content)
@@ -146,7 +146,7 @@ class Pairs:
         return row | {"decided": len(decisions), "state": "done" if is_done else "open"}
 
     def _read(self, number: int, max_edus: int) -> _Sides:
-        """The two files; read again only if one has changed."""
+        """Return the two files, read again only if one has changed."""
         version = _hash(repr([_stamp(path) for path in self._paths[number]]).encode())
         with self._lock:
             known = self._sides.get(number)
@@ -162,15 +162,15 @@ class Pairs:
             return known
 
     def _pair(self, number: int, max_edus: int, version: str | None = None) -> tuple[_Sides, Pair]:
-        """The pair with a number, which must still have the version that a client has opened."""
+        """Return the pair with a number, which must still have the version that the client opened."""
         if not 0 <= number < len(self.keys):
-            raise HTTPException(404, f"there is no such pair (there are {len(self.keys)}, numbered from 0)")
+            raise HTTPException(404, f"no such pair (there are {len(self.keys)}, numbered from 0)")
         sides = self._read(number, max_edus)
         if sides.pair is None:
             raise HTTPException(422, sides.error or "")
         if version not in (None, sides.version):
             raise HTTPException(
-                409, one_line(f"{self.keys[number]}: an annotator has changed a file; open the pair again")
+                409, one_line(f"{self.keys[number]}: a file of the pair has changed; open the pair again")
             )
         return sides, sides.pair
 
@@ -186,16 +186,16 @@ class Pairs:
         return path.parent / FOLDER / f"{path.name}.decisions"
 
     def _check_place(self, number: int) -> Path:
-        """Return where a result is written; never where an annotator's file is."""
+        """Return the path of a result, which must not be a file of an annotator."""
         if self.output is None:
-            raise UsageError("a result needs an output folder: start genrst annotate with --output FOLDER")
+            raise UsageError("results need an output folder; start genrst annotate with --output FOLDER")
         path = self._result(number)
         if path.resolve() in self._sources:
-            raise UsageError(f"{path}: --output must be another folder than those of the annotators")
+            raise UsageError(f"{path}: --output must not be a folder of the annotators")
         return path
 
     def _decisions(self, number: int, pair: Pair) -> dict[str, Choice]:
-        """What was decided of the disagreements that are still there, by their numbers."""
+        """Return the decisions by disagreement number, for disagreements that still exist."""
         version = _version(self._result(number))
         try:
             record: Any = json.loads(read_bytes(self._record(number)))
@@ -203,9 +203,9 @@ class Pairs:
         except InputError:
             versions, decided = [None], {}
         except (ValueError, KeyError, TypeError, IndexError) as error:
-            raise HTTPException(409, one_line(f"{self._record(number)}: is damaged; delete it")) from error
+            raise HTTPException(409, one_line(f"{self._record(number)}: damaged; delete this file")) from error
         if version is not None and version not in versions:
-            rule = "a result must have been written by adjudication, got another file; move it away"
+            rule = "not written by genrst annotate; move this file away"
             raise HTTPException(409, one_line(f"{self._result(number)}: {rule}"))
         found = ((str(at), decided.get(_key(one))) for at, one in enumerate(pair.disagreements))
         return {} if version is None else {at: choice for at, choice in found if choice is not None}
@@ -224,11 +224,11 @@ class Pairs:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder if there is none."""
+    """Create a folder unless it exists."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{path}: cannot be made: {error.strerror or error}") from error
+        raise OutputError(f"{path}: cannot be created: {error.strerror or error}") from error
 
 
 def _key(disagreement: Iterable[Any]) -> str:
@@ -236,7 +236,7 @@ def _key(disagreement: Iterable[Any]) -> str:
 
 
 def _agreement(pairs: Sequence[tuple[str, Pair]], labels: Granularity) -> tuple[JsonObject, dict[str, JsonObject]]:
-    """How far two annotators agree, over all pairs and in each: what `genrst evaluate --agreement` says."""
+    """Return the agreement over all pairs and in each, with the scores of `genrst evaluate --agreement`."""
     lefts, rights = ([replace(getattr(pair, side), id=key) for key, pair in pairs] for side in ("left", "right"))
     found = evaluate(lefts, rights, labels=labels)
     each = {one.id: _scores(replace(found, documents=[one])) for one in found.documents}

@@ -1,17 +1,17 @@
-// Adjudication: two trees side by side, and a third one, which starts as the left and gets what is decided. The third
-// is the document on the bench, so that it can be edited, undone and redone as any other. Every step is written.
+// Adjudication: two trees side by side, and a result, which starts as a copy of the left tree and takes the decisions.
+// The result is the document on the bench, so editing, undo and redo work as usual. Every step is written to disk.
 
 const adjudication = { number: null, pair: null, at: 0, isBoth: false, sent: null, version: null, edited: null };
-const decisions = new WeakMap(); // of documents: what undoing brings back comes with what was decided then
-let deciding = Promise.resolve(); // one after the other, each for the row that is next after the one before
-let writing = Promise.resolve(); // one after the other, each with the version of the one before
+const decisions = new WeakMap(); // decisions by document, so that undo restores them too
+let deciding = Promise.resolve(); // one after the other, because each decision moves to the next row
+let writing = Promise.resolve(); // one after the other, because each write needs the version of the previous one
 
-// Whether the document on the bench is the third one; `first` tells, since any other document brings its own.
+// Whether the document on the bench is the result: opening any other document changes `first`.
 function isAdjudicating() {
   return adjudication.pair !== null && bench.first === adjudication.pair.result;
 }
 
-// The trees to draw: both annotators', by name, or what is on the bench and what it is compared with.
+// The trees to draw: those of both annotators, or the document on the bench and the one that it is compared with.
 function sides() {
   const { pair, isBoth } = adjudication;
   if (!isAdjudicating() || !isBoth) return [(bench.preview ?? bench).doc, bench.other];
@@ -50,7 +50,7 @@ function decided() {
   return known;
 }
 
-// Both trees, or the third.
+// Switching between both trees and the result.
 
 function showBoth() {
   Object.assign(adjudication, { isBoth: true, edited: null });
@@ -71,7 +71,7 @@ function switchView() {
 // Deciding.
 
 function needsOutput() {
-  if (!folder.hasOutput) throw new Error("no output folder: start genrst annotate with --output FOLDER");
+  if (!folder.hasOutput) throw new Error("no output folder; start genrst annotate with --output FOLDER");
 }
 
 function decide(act) {
@@ -87,14 +87,14 @@ async function takeSide(side) {
   const [before, known] = [bench.doc, decided()];
   const request = { document: outgoing(before), number: at, side, sources: pair.sources };
   const { document: taken } = await askJson(`/v1/pairs/${number}/take`, request);
-  if (bench.doc !== before) throw new Error("the result was edited meanwhile: take it again");
+  if (bench.doc !== before) throw new Error("the result has changed in the meantime; try again");
   const drawn = step(followedByNotes(before, taken), { select: null });
   decisions.set(bench.doc, { ...known, [at]: side });
   await drawn;
   goToDecision(nextUndecided(at) ?? at);
 }
 
-// Comments stay with their text where EDUs have got other numbers.
+// Move comments with their text when EDUs are renumbered.
 function followedByNotes(before, after) {
   const notes = notesOf(before);
   if (!notes.length || before.edus.length === after.edus.length) return after;
@@ -106,7 +106,7 @@ function followedByNotes(before, after) {
   );
 }
 
-// Edit the third tree by hand where the annotators disagree; the second time, it is decided so.
+// The first call opens the result at the disagreement for editing; the second one records the edit as the decision.
 async function editUnit() {
   const { at, edited, pair } = adjudication;
   if (edited === null) {
@@ -125,7 +125,7 @@ async function editUnit() {
   return goToDecision(edited === bench.doc ? at : (nextUndecided(at) ?? at));
 }
 
-// The EDUs of the left document in the result, which may have others: those that start and end alike.
+// Map a range of EDUs in the left document to the result, where EDU boundaries may differ.
 function rangeInResult([start, stop]) {
   const { left, result } = adjudication.pair;
   if (left.text !== result.text) return [start, stop];
@@ -134,7 +134,7 @@ function rangeInResult([start, stop]) {
   return [starts.indexOf(left.edus[start].start), end];
 }
 
-// The next disagreement that nobody has decided yet, in a circle.
+// The next undecided disagreement, wrapping around.
 function nextUndecided(at) {
   const { length } = adjudication.pair.disagreements;
   const known = decided();
@@ -156,7 +156,7 @@ function goToDecision(at) {
   row?.querySelector('button[tabindex="0"]')?.focus({ preventScroll: true });
 }
 
-// The unit to decide stands out in both trees.
+// Highlight the current disagreement in both trees.
 function markDecision() {
   const { pair, at, isBoth } = adjudication;
   const one = pair.disagreements[at];
@@ -166,7 +166,7 @@ function markDecision() {
   });
 }
 
-// Writing: whatever is on the bench and not in the file yet.
+// Writing the document on the bench to the output file.
 
 function afterStep() {
   const [doc, known] = [bench.doc, decided()];
@@ -175,7 +175,7 @@ function afterStep() {
   return writing;
 }
 
-// The pair that is open is the one that the document is from, because another one waits for this.
+// The open pair is the one that the document belongs to, because opening another pair waits for this.
 async function writeResult(doc, known) {
   const { number, version, pair } = adjudication;
   const body = { document: outgoing(doc), decisions: known, version, sources: pair.sources };
@@ -187,11 +187,11 @@ async function writeResult(doc, known) {
   }
   await refreshFolder();
   const left = pair.disagreements.length - Object.keys(known).length;
-  const rest = left ? `${left} to decide` : "all is decided; N: the next open file";
-  say([`written to ${name}: ${rest}`, ...warnings].join("; "));
+  const rest = left ? `${left} left to decide` : "all decided; press N for the next open file";
+  say([`saved to ${name}: ${rest}`, ...warnings].join("; "));
 }
 
-// The panel: a row for each disagreement. It is shown whenever something was drawn.
+// The panel, with a row for each disagreement; it is updated after every drawing.
 
 function showDecisions() {
   const panel = find("decide");
@@ -205,12 +205,12 @@ function showDecisions() {
   const title = folder.hasOutput ? `${Object.keys(known).length} of ${n} decided` : count(n);
   const view = isBoth ? "Show the result" : "Show both";
   const attributes = { id: "decide-view", hidden: !folder.hasOutput };
-  const toggle = button(view, "The result, or both trees (d)", switchView, attributes);
+  const toggle = button(view, "Switch between the result and both trees (d)", switchView, attributes);
   const columns = ["EDUs", ...folder.names, ...(folder.hasOutput ? ["by hand"] : [])];
   const head = columns.map((name) => make("th", { scope: "col" }, name));
   const rows = pair.disagreements.map((one, index) => decisionRow(one, index, known[index]));
   panel.replaceChildren(
-    make("div", { class: "row" }, make("h2", {}, n ? title : "The trees are the same"), toggle),
+    make("div", { class: "row" }, make("h2", {}, n ? title : "The trees are identical"), toggle),
     make("table", { hidden: !n }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)),
   );
   if (held) find(held)?.focus();
@@ -259,7 +259,7 @@ if (hasFolder()) {
   whileAdjudicating("s", () => needsOutput() ?? afterStep());
   whileAdjudicating("v", () => {
     const next = nextUndecided(adjudication.at);
-    if (next === null) throw new Error("all is decided");
+    if (next === null) throw new Error("everything is decided");
     return goToDecision(next);
   });
   find("decide").addEventListener("keydown", (event) => {
@@ -277,5 +277,5 @@ if (hasFolder()) {
   });
   keys
     .querySelector("dl")
-    .append(make("dt", {}, "1, 2, 3, v, d"), make("dd", {}, "take left, right, edit; next to decide; the result"));
+    .append(make("dt", {}, "1, 2, 3, v, d"), make("dd", {}, "take left, right, edit; next undecided; show result"));
 }

@@ -1,5 +1,5 @@
-// What the parser offers: another tree for all that is not frozen, or other trees of one unit. Each is shown before it
-// is taken: what would change, and the tree as it would be.
+// Suggestions of the parser: a new tree around the frozen units, or alternative trees of one unit. Each can be
+// previewed before it is taken.
 
 function totalUnits(tree) {
   return places(tree).filter(isUnit).length;
@@ -8,13 +8,13 @@ function totalUnits(tree) {
 async function askAgain() {
   const { doc } = bench;
   if (!doc) throw new Error("open a text first");
-  if (bench.other) throw new Error("leave the comparison first");
+  if (bench.other) throw new Error("end the comparison first");
   await endPreview();
   if (isWholeFrozen(doc)) {
-    throw new Error("all of this tree is frozen: thaw what the parser may change (z; Z: with all inside)");
+    throw new Error("the whole tree is frozen; unfreeze the units that the parser may change (z, or Z for all inside)");
   }
   const { documents } = await parse({ document: { ...doc, constraints: demanded(doc, modelInUse()) } });
-  if (bench.doc !== doc) return say("the tree was edited meanwhile: ask again", true);
+  if (bench.doc !== doc) return say("the tree has changed in the meantime; try again", true);
   const [answer] = documents;
   const tree = restored(doc, answer.tree);
   const { id, metadata, constraints, signals, secondary_edges } = doc;
@@ -22,16 +22,16 @@ async function askAgain() {
   const beside = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
   const next = pruned({ ...doc, ...answer, id, tree, constraints, ...beside });
   const changed = changes(doc.tree, tree);
-  if (!changed.length) return say("the parser would change nothing");
+  if (!changed.length) return say("the parser finds nothing to change");
   const n = changed.length;
   const dropped = losses(doc, next);
-  const title = `${n} of ${totalUnits(doc.tree)} units would change${dropped ? `, and ${dropped} would be dropped` : ""}`;
+  const title = `${n} of ${totalUnits(doc.tree)} units would change${dropped ? `, and ${dropped} would be removed` : ""}`;
   const told = ["one unit has changed"][n - 1] ?? `${n} units have changed`;
   const details = describeChanges(doc.tree, tree);
   return offer(title, [{ doc: next, changed, name: "Take the new tree", told, details }]);
 }
 
-// Alternatives: the best trees of this unit while all outside it stays.
+// Alternatives: the best trees of this unit, with everything outside it fixed.
 
 async function alternatives() {
   const range = selectedRange();
@@ -41,7 +41,7 @@ async function alternatives() {
   const outside = places(doc.tree).filter((one) => isUnit(one) && !inside.has(String(rangeOf(one))));
   const held = { ...doc, constraints: [...outside.map(fixedUnit), { edus: range }] };
   const { documents } = await parse({ document: { ...held, constraints: demanded(held, modelInUse()) }, trees: 10 });
-  if (bench.doc !== doc) return say("the tree was edited meanwhile: ask again", true);
+  if (bench.doc !== doc) return say("the tree has changed in the meantime; try again", true);
   const now = placeAt(doc.tree, range);
   const best = Math.max(...documents.map((one) => one.log_probability));
   const weight = (one) => Math.exp(one.log_probability - best);
@@ -55,19 +55,20 @@ async function alternatives() {
   }
   const own = found.get(JSON.stringify(bare(now.node)));
   const others = [...found.values()].filter((one) => one !== own);
-  if (!others.length) throw new Error("the parser knows nothing else here");
+  if (!others.length) throw new Error("the parser has no alternatives for this unit");
   const trees = others.map((one) => replaced(now, one.node));
   const lists = trees.map((tree) => describeChanges(doc.tree, tree));
   const spread = (line) => lists.filter((lines) => lines.includes(line)).length;
   const rows = others.map(({ share }, index) => {
     const tree = trees[index];
-    const [name, ...details] = lists[index].sort((one, other) => spread(one) - spread(other)); // what is special first
+    // The most distinctive change comes first.
+    const [name, ...details] = lists[index].sort((one, other) => spread(one) - spread(other));
     const changed = changes(doc.tree, tree);
-    const title = `${percent(share)} · ${name ?? "other parts"}`;
+    const title = `${percent(share)} · ${name ?? "different parts"}`;
     return { doc: kept({ ...doc, tree }, [range]), changed, name: title, details };
   });
-  const today = own ? ` (now: ${percent(own.share)} of the ${documents.length} best)` : "";
-  return offer(`EDUs ${rangeName(range)} might be${today}`, rows);
+  const today = own ? ` (current tree: ${percent(own.share)} of the ${documents.length} best)` : "";
+  return offer(`Alternatives for EDUs ${rangeName(range)}${today}`, rows);
 }
 
 function percent(share) {
@@ -78,7 +79,7 @@ function bare(node) {
   return node.children ? [labelsOf(node), node.nuclearity, node.children.map(bare)] : node.edu;
 }
 
-// Offers: the one that has the focus is shown in the tree. Enter takes it; Escape leaves all.
+// The list of suggestions: the focused one is previewed in the tree. Enter takes it, Escape closes the list.
 
 const MOST_DETAILS = 4;
 
@@ -92,11 +93,11 @@ function offer(title, rows) {
   const items = rows.map((row) => {
     const { name, details } = row;
     const more = details.length > MOST_DETAILS ? [`… and ${details.length - MOST_DETAILS} more`] : [];
-    const one = button(name, "Take this one (Enter)", () => take(row), { focus: () => attempt(() => showPreview(row)) });
+    const one = button(name, "Take this tree (Enter)", () => take(row), { focus: () => attempt(() => showPreview(row)) });
     const lines = [...details.slice(0, MOST_DETAILS), ...more].join(" · ");
     return make("li", {}, one, ...(lines ? [make("span", { class: "details" }, lines)] : []));
   });
-  const leave = button("Leave it as it is", "Escape", leaveChoices, { id: "choices-leave" });
+  const leave = button("Cancel", "Keep the tree as it is (Escape)", leaveChoices, { id: "choices-leave" });
   list.replaceChildren(make("h2", {}, title), make("ol", {}, ...items), leave);
   list.hidden = false;
   list.querySelector("li button").focus();
@@ -122,7 +123,7 @@ async function endPreview() {
 async function leaveChoices() {
   await endPreview();
   refocus(null);
-  say("left as it was");
+  say("nothing changed");
 }
 
 find("choices").addEventListener("keydown", (event) => {

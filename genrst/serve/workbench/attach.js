@@ -1,13 +1,13 @@
-// Attaching: the source and the possible targets are marked. Arrow keys go from target to target and Enter takes one;
-// so does a click, or dropping the source on it. Escape leaves it.
+// Attaching a unit: the source and the possible targets are marked. Arrow keys move between targets; Enter, a click, or
+// dropping the source on a target attaches it. Escape cancels.
 
 let choosing = null;
-const FAR = 6; // pixels that make a drag
+const FAR = 6; // pixels of movement that start a drag
 
 function chooseTarget() {
   const range = selectedRange();
   const found = targets(bench.doc.tree, range);
-  if (!found.length) throw new Error("there is nothing else to attach it to");
+  if (!found.length) throw new Error("there is no other unit to attach it to");
   choosing = { range, found, at: 0 };
   const names = new Set(found.map((one) => one.shown.join("-")));
   for (const node of pictures[0].nodes) {
@@ -30,13 +30,13 @@ function showTarget() {
   goTo(nodeAt(shown));
   const what = `EDU${range[1] - range[0] > 1 ? "s" : ""} ${rangeName(range)}`;
   const place = `${at + 1} of ${found.length}`;
-  say(`attach ${what} to ${rangeName(target)}? ${place}: arrow keys, Enter or a click; Escape leaves it`);
+  say(`attach ${what} to ${rangeName(target)}? ${place}; arrow keys: next; Enter or click: attach; Escape: cancel`);
 }
 
 function choose(node) {
   const { range, found } = choosing;
   const one = found.find(({ shown }) => isAt(node, shown));
-  if (!one) return say("that is not next to it; choose one of the marked units", true);
+  if (!one) return say("not an adjacent unit; choose one of the marked units", true);
   stopChoosing();
   return attempt(() => {
     const doc = attached(bench.doc, range, one.target);
@@ -55,10 +55,10 @@ function leaveChoosing() {
   const { range } = choosing;
   stopChoosing();
   goTo(nodeAt(range));
-  say("left as it was");
+  say("nothing changed");
 }
 
-// Before the page's own answer to a click: the node that is clicked is not the selected one, but what it belongs to.
+// Runs before the page's own click handler, because the clicked node is the target, not a new selection.
 document.addEventListener(
   "click",
   (event) => {
@@ -89,7 +89,7 @@ document.addEventListener(
   true,
 );
 
-// Dragging a unit to what it belongs to, by a mouse or a pen; a finger scrolls.
+// Dragging a unit to its target, with a mouse or a pen; touch scrolls.
 
 let drag = null;
 
@@ -107,7 +107,7 @@ document.addEventListener("pointermove", (event) => {
     bench.selected = [drag.node.start, drag.node.stop];
     attempt(() => {
       chooseTarget();
-      say(`drop EDUs ${rangeName(bench.selected)} on one of the marked units`);
+      say(`drop EDUs ${rangeName(bench.selected)} on a marked unit`);
     });
   }
   if (!drag.isOn || !choosing) return;
@@ -122,7 +122,7 @@ document.addEventListener("pointerup", (event) => {
   const node = nodeOf(document.elementFromPoint(event.clientX, event.clientY) ?? pane);
   if (node && choosing.found.some(({ shown }) => isAt(node, shown))) choose(node);
   else leaveChoosing();
-  // The click that ends a drag is none.
+  // Ignore the click event at the end of a drag.
   const swallow = (click) => click.stopPropagation();
   document.addEventListener("click", swallow, { capture: true, once: true });
   setTimeout(() => document.removeEventListener("click", swallow, true));

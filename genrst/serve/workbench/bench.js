@@ -1,30 +1,30 @@
-// The bench: the document that is being worked on, its past, and how it is drawn.
+// The bench: the current document, its history, and drawing it.
 
-const MOST_STEPS = 200; // that can be undone
-const MOST_DRAWN = 20; // whose pictures are kept
+const MOST_STEPS = 200; // of undo
+const MOST_DRAWN = 20; // documents whose drawings are cached
 
 const bench = {
   doc: null,
-  saved: null, // the document as its file has it, or as it came
+  saved: null, // the document as saved in its file, or as it was opened
   past: [],
   future: [],
   selected: null, // the EDUs of the node that is being edited
-  changed: [], // the units that are new since the parser was asked again
-  preview: null, // a document that is shown before it is taken, and the units that are new in it
-  first: null, // the document as it came, to compare with
+  changed: [], // the units that the last re-parse has changed
+  preview: null, // a suggested document and its changed units, while it is previewed
+  first: null, // the document as it was opened, for comparison
   models: [],
   model: null,
   style: "compact",
   colours: "relation",
   other: null, // the document that this one is compared with
   ranking: [],
-  draft: null, // the number of the draft in which unsaved work is kept
-  file: null, // the key of the local file that is open, if there are any,
+  draft: null, // the id of the draft that stores unsaved work
+  file: null, // the key of the open local file, if any,
   name: null, // its name,
-  version: null, // and what it was when it was read
+  version: null, // and its version when it was read
 };
 
-// Saying what happened, also to those who do not see it.
+// Show a message in the status line, which screen readers announce.
 
 function say(message, isError = false) {
   const line = find("said");
@@ -32,7 +32,7 @@ function say(message, isError = false) {
   line.classList.toggle("error", isError);
 }
 
-// Do something that may fail; a failure is said, and everything stays as it was.
+// Run a function that may fail; an error is shown in the status line.
 async function attempt(work) {
   say("");
   try {
@@ -53,12 +53,12 @@ async function ask(path, body, method = body ? "POST" : "GET", isRetry = false) 
   try {
     response = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
   } catch {
-    throw new Error("the service does not answer; your work is kept in this browser");
+    throw new Error("the server does not respond; your work is kept in this browser");
   }
   if (response.status === 401 && !isRetry && takeOtherKey()) return ask(path, body, method, true);
   if (response.status === 401) find("key").hidden = false;
   if (response.ok) return response;
-  const { error } = await response.json().catch(() => ({ error: `the service failed: ${response.status}` }));
+  const { error } = await response.json().catch(() => ({ error: `server error ${response.status}` }));
   throw Object.assign(new Error(error), { status: response.status });
 }
 
@@ -81,7 +81,7 @@ async function parse(request) {
 
 // History.
 
-// Put a document on the bench. `saved` is what its file has; the number of a draft is given if its work goes on.
+// Put a document on the bench. `saved` is the version in its file; `draft` is the id of a draft that is continued.
 async function open(doc, { file = null, name = null, version = null, past = [], first = doc, saved = doc, draft } = {}) {
   leaveDraft();
   Object.assign(bench, { doc, saved, past, future: [], first, file, name, version });
@@ -93,15 +93,15 @@ async function open(doc, { file = null, name = null, version = null, past = [], 
   keepDraft();
   await draw({ isNew: true });
   goTo(pictures[0]?.nodes[0]);
-  highlight(null); // all of it would be
+  highlight(null); // otherwise the whole text would be highlighted
 }
 
-// A document as it comes: a tree that no parser made is frozen, unless it says itself what is.
+// Prepare a document that is opened: a tree that no parser made is frozen, unless it has constraints of its own.
 function asItComes(doc) {
   return doc.tree && !doc.model && !doc.constraints?.length ? frozenWhole(doc) : doc;
 }
 
-// Take a step: the document becomes another one, and can become the old one again.
+// Replace the document by an edited one; the step can be undone.
 function step(next, { select = bench.selected, changed = [], isLabel = false, isFreezing = false } = {}) {
   const before = bench.doc;
   const doc = sameWords(before, !isFreezing && isWholeFrozen(before) ? frozenWhole(next) : next);
@@ -111,22 +111,22 @@ function step(next, { select = bench.selected, changed = [], isLabel = false, is
   closeChoices();
   if (isLabel) echo(select);
   else vanish();
-  const lost = before.tree !== doc.tree && losses(before, doc); // else it was asked for
-  if (lost) say(`dropped with what they belonged to: ${lost}; undo brings them back`, true);
+  const lost = before.tree !== doc.tree && losses(before, doc); // if the tree is the same, they were removed on purpose
+  if (lost) say(`also removed, because their units are gone: ${lost}; undo restores them`, true);
   return drawAndKeep();
 }
 
-// The document is kept while the service draws it.
+// Store the draft while the service draws the document.
 function drawAndKeep() {
   const drawn = draw();
   keepDraft();
   return drawn;
 }
 
-const selections = new WeakMap(); // what was selected in a document that is past
+const selections = new WeakMap(); // the selection in each earlier document
 
 function undo() {
-  if (!bench.past.length) return say("there is nothing to undo");
+  if (!bench.past.length) return say("nothing to undo");
   const doc = bench.past.at(-1);
   bench.future = [...bench.future, bench.doc];
   selections.set(bench.doc, bench.selected);
@@ -136,28 +136,28 @@ function undo() {
   return drawAndKeep();
 }
 
-// What was selected then or, if that is not known, what is now; all of it if that is not there.
+// The selection in a document: the stored one, else the current one; the whole document if that unit does not exist.
 function selectedIn(doc) {
   const range = selections.get(doc) ?? bench.selected;
   return places(doc.tree).some((one) => range && isAt(one, range)) ? range : [0, doc.edus.length];
 }
 
 function redo() {
-  if (!bench.future.length) return say("there is nothing to redo");
+  if (!bench.future.length) return say("nothing to redo");
   const doc = bench.future.at(-1);
   bench.past = [...bench.past, bench.doc];
   selections.set(bench.doc, bench.selected);
   Object.assign(bench, { doc, future: bench.future.slice(0, -1), changed: [], selected: selectedIn(doc) });
   closeChoices();
-  say("done again");
+  say("redone");
   return drawAndKeep();
 }
 
-// Drawing: the service lays the tree out, so that it looks as everywhere else; the page puts it in its place.
+// Drawing: the service lays out the tree, so that it looks the same everywhere; the page inserts the result.
 
 let drawing = 0;
 let [shownTrees, shownText] = ["", null];
-const drawings = new Map(); // the last ones, by their documents: a step that is undone shows at once
+const drawings = new Map(); // a cache of the last drawings by document, so that undo is instant
 
 async function draw({ isNew = false } = {}) {
   const turn = ++drawing;
@@ -173,7 +173,7 @@ async function draw({ isNew = false } = {}) {
   const folded = pictures.flatMap((picture) => [...picture.folded].map((node) => `${node.start}-${node.stop}`));
   const place = [pane.scrollLeft, pane.scrollTop];
   const hadFocus = pane.contains(document.activeElement) || document.activeElement === document.body;
-  if (hadFocus) document.activeElement.blur(); // before anything moves, since losing the focus has the page laid out
+  if (hadFocus) document.activeElement.blur(); // before anything moves, because blur forces a layout
   const isPatched = patch(parts.trees);
   if (!isPatched) pane.innerHTML = parts.trees;
   shownTrees = parts.trees;
@@ -197,7 +197,7 @@ async function draw({ isNew = false } = {}) {
   showPanel();
   afterDrawing();
   if (hadFocus && bench.selected) goTo(nodeAt(bench.selected) ?? pictures[0].nodes[0]);
-  pane.dataset.drawing = turn; // for those who wait for it
+  pane.dataset.drawing = turn; // tests wait for it
 }
 
 function drawingOf({ style, colours }) {
@@ -207,12 +207,12 @@ function drawingOf({ style, colours }) {
 function keepDrawing(doc, request, parts) {
   if (request.against) return;
   const ways = drawings.get(doc) ?? new Map();
-  drawings.delete(doc); // the last ones are those that were seen last
+  drawings.delete(doc); // keeps the map in order of last use
   drawings.set(doc, ways.set(drawingOf(request), parts));
   for (const old of [...drawings.keys()].slice(0, -MOST_DRAWN)) drawings.delete(old);
 }
 
-// Units that are gone vanish at once; the drawing follows. Where EDUs have changed, other units have their numbers.
+// Hide removed units at once, before the new drawing arrives. Not if EDUs have changed, because ranges are renumbered.
 function vanish() {
   const [before, now] = [bench.past.at(-1), bench.doc];
   if (!before || pictures.length !== 1 || before.edus.length !== now.edus.length) return;
@@ -222,7 +222,7 @@ function vanish() {
   }
 }
 
-// A new label of the selected unit is shown at once, where the old one was; the drawing follows.
+// Show a new label of the selected unit at once, before the new drawing arrives.
 function echo(range) {
   const place = range && pictures.length === 1 && places(bench.doc.tree).find((one) => isAt(one, range));
   if (!place || !isUnit(place)) return;
@@ -233,12 +233,12 @@ function echo(range) {
     const [mark, relation] = [group.querySelector(".mark"), group.querySelector(".relation")];
     if (mark) mark.textContent = place.node.nuclearity[index];
     if (relation && labels[index] !== "span") relation.textContent = labels[index];
-    group.classList.add("echo"); // to be drawn again, whatever it was before
+    group.classList.add("echo"); // forces a redraw of the node
   });
 }
 
-// Most of a picture stays the same after an edit: put in only nodes that are drawn otherwise. False if that will not
-// do, since something else has changed or nodes have been moved by folding.
+// Most of a picture stays the same after an edit, so replace only the nodes that differ. Returns false if that is not
+// possible, because something else has changed or folding has moved nodes.
 const NODE = /<g class="node" data-start="(\d+)" data-stop="(\d+)">\n([^]*?)\n<\/g>\n/g;
 
 function patch(trees) {
@@ -265,7 +265,7 @@ function patch(trees) {
   return true;
 }
 
-// What a picture needs of a document.
+// The parts of a document that a drawing needs.
 function seen(doc) {
   const { id, text, edus, tree, paragraphs, sentences } = doc;
   return { id, text, edus, tree, ...(paragraphs && { paragraphs }), ...(sentences && { sentences }), ...layersOf(doc) };
@@ -285,13 +285,13 @@ function nodeAt(range) {
   return node && pictures[0].visible(node);
 }
 
-// Frozen units, those that have changed, and those with a comment or a flag.
+// Mark frozen units, changed units, and units with a comment or a flag.
 function mark() {
   if (bench.other) return;
   const { doc, changed } = bench.preview ?? bench;
   const names = new Set(changed.map((range) => range.join("-")));
   const notes = shownNotes(doc);
-  const isWhole = isWholeFrozen(doc); // which is the rule for trees of people, so that it needs no marks
+  const isWhole = isWholeFrozen(doc); // the normal case for trees by people, which needs no marks
   for (const node of pictures[0].nodes) {
     const name = `${node.start}-${node.stop}`;
     const [isFixed, isNew] = [!isWhole && isFrozen(doc, [node.start, node.stop]), names.has(name)];
@@ -309,7 +309,7 @@ function mark() {
   }
 }
 
-// The summary: the most important EDUs stand out, the others fade.
+// The summary: fade all EDUs but the most important ones.
 function summarise() {
   const share = Number(find("share").value);
   const n = Math.max(1, Math.round((bench.ranking.length * share) / 100));

@@ -1,11 +1,11 @@
-// What happens at a click, a key or a dropped file, and how the bench is set up.
+// Event handlers for clicks, keys and dropped files, and setting up the bench.
 
 // Opening.
 
 const FORMATS = ["rs3", "rs4", "dis", "json", "jsonl", "edus"];
 
 async function openText(text, id = "text") {
-  if (!text.trim()) throw new Error("there is no text yet");
+  if (!text.trim()) throw new Error("paste a text first");
   if (!(await mayLeave())) return;
   const { documents, warnings } = await parse({ text, id });
   await open(documents[0]);
@@ -23,14 +23,14 @@ async function openFile(file) {
   return undefined;
 }
 
-// The first document of a file of ours, or nothing if it is a plain text.
+// Return the first document of a file in one of our formats, or null if it is plain text.
 async function readFile(file) {
   const format = file.name.split(".").at(-1).toLowerCase();
   if (!FORMATS.includes(format)) return [null, []];
   const { documents, warnings } = await askJson("/v1/convert", { content: await file.text(), from: format });
   const [doc, ...others] = documents;
   if (doc.id === "document") doc.id = file.name.replace(/\.[^.]*$/, "");
-  if (others.length) warnings.push(`the file has ${documents.length} documents: this is the first`);
+  if (others.length) warnings.push(`the file has ${documents.length} documents; only the first is shown`);
   return [doc, warnings];
 }
 
@@ -38,14 +38,14 @@ function showStart() {
   find("start").hidden = false;
   find("cancel").hidden = !bench.doc;
   const left = kepts().filter((one) => one.isDirty && one.file === null && one.id !== bench.draft);
-  const row = ({ id, doc, time }) => button(`${doc.id}, ${new Date(time).toLocaleString()}`, "Go on with it", () => goOn(id));
+  const row = ({ id, doc, time }) => button(`${doc.id}, ${new Date(time).toLocaleString()}`, "Open draft", () => goOn(id));
   find("drafts").replaceChildren(...(left.length ? ["Drafts in this browser: ", ...left.slice(0, 8).map(row)] : []));
   find("paste").focus();
 }
 
 async function goOn(id) {
   const { draft } = await takeDraft([keptAs(id)]);
-  if (!draft) throw new Error("another tab works on this draft");
+  if (!draft) throw new Error("this draft is open in another tab");
   if (!(await mayLeave())) return;
   await reopen(draft);
   greet(draft.time);
@@ -53,13 +53,13 @@ async function goOn(id) {
 
 // Uncertainty.
 
-let lastUncertain = null; // where the last step led
+let lastUncertain = null; // the unit that the last step went to
 
 function nextUncertain() {
   const open = places(bench.doc.tree).filter(
     (one) => one.node.probability !== undefined && !isFrozen(bench.doc, rangeOf(one)),
   );
-  if (!open.length) throw new Error("no unit is left that the parser was unsure of");
+  if (!open.length) throw new Error("no uncertain units are left");
   open.sort((left, right) => left.node.probability - right.node.probability || left.start - right.start);
   const isLast = (one) => isAt(one, lastUncertain ?? []) && String(lastUncertain) === String(bench.selected);
   const next = (open.findIndex(isLast) + 1) % open.length;
@@ -95,8 +95,8 @@ async function compareWith(other) {
   find("compare").textContent = "End comparison";
   try {
     await draw({ isNew: true });
-    highlight(null); // all of it may be
-    say("left: this tree; right: the other one");
+    highlight(null); // otherwise the whole text could be highlighted
+    say("left: this tree; right: the other tree");
   } catch (error) {
     await endCompare();
     throw error;
@@ -110,7 +110,7 @@ function endCompare() {
   return draw({ isNew: true });
 }
 
-// Selecting: what has the focus in the tree or in the text.
+// Selecting: the selection follows the focus in the tree or in the text.
 
 clicksFold = false;
 
@@ -187,7 +187,7 @@ function onFile(id, use) {
 onFile("file", openFile);
 onFile("against-file", async (file) => {
   const [doc] = await readFile(file);
-  if (!doc?.tree) throw new Error("the file must have a tree");
+  if (!doc?.tree) throw new Error("the file has no tree");
   return compareWith(doc);
 });
 
@@ -202,7 +202,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-// One menu at a time is open, until something else is done.
+// Only one menu is open at a time; it closes when the user clicks elsewhere.
 
 const menus = [...document.querySelectorAll("header details")];
 const keys = menus.at(-1);
@@ -244,22 +244,22 @@ const KEYS = [
   ["click, arrow keys", "select a unit or an EDU"],
   ["n, l", "nuclearity; relation"],
   ["r, j, x", "attach to; join with next; split the unit"],
-  ["[ ], e", "move an EDU's start; join EDUs"],
-  ["z, Z", "freeze the unit; with all inside"],
-  ["a, k", "ask again; alternatives"],
-  ["m, g, G", "comment; flag; the next of them"],
-  ["u, p", "least certain; certainty colours"],
+  ["[ ], e", "move the start of an EDU; join EDUs"],
+  ["z, Z", "freeze the unit; freeze all inside"],
+  ["a, k", "re-parse; alternatives"],
+  ["m, g, G", "comment; flag; go to the next one"],
+  ["u, p", "least certain unit; colour by certainty"],
   ["d, o", "compare; open"],
   ["s, Ctrl S", "save"],
   ["Ctrl Z, Ctrl Y", "undo, redo"],
-  ["?", "these keys"],
+  ["?", "show this list"],
 ];
 
-// The toolbar is one row: what is about the view goes into a menu, and what is told into the line at the bottom.
+// The toolbar is a single row: view controls move into a menu, and facts into the status line at the bottom.
 function arrange() {
   const [view, list] = [find("view"), keys.querySelector("dl")];
-  find("save").textContent = "Picture as shown";
-  find("save").title = "Download the picture as SVG, folded as it is";
+  find("save").textContent = "Current view";
+  find("save").title = "Download the current view, with its folding, as SVG";
   const zooming = find("smaller").parentElement;
   view.prepend(find("levels").parentElement, zooming, find("style"), find("prose"));
   find("export").parentElement.after(find("save"));
@@ -272,8 +272,8 @@ function arrange() {
   list.prepend(...KEYS.flatMap(([key, meaning]) => [make("dt", {}, key), make("dd", {}, meaning)]));
 }
 
-// The address may bring the key along, as that of `genrst annotate` does; it is not left there. Other tabs on local files
-// take it from here: a service that was started again has another key.
+// The address can contain the key, as with `genrst annotate`; it is removed from the address bar. Other tabs with local
+// files read it from local storage, because a restarted service has a new key.
 function takeKey() {
   const [name, key] = location.hash.slice(1).split("=");
   if (name !== "key") return;
@@ -289,7 +289,7 @@ function takeOtherKey() {
   return true;
 }
 
-// Setting up: the models, what was worked on before, and local files.
+// Setting up: the models, earlier work, and local files.
 
 async function setUp() {
   takeKey();

@@ -1,6 +1,6 @@
-// What the page asks: a question that has to be answered, and a notice with things to do that leaves the page usable.
+// Dialogs: a question that must be answered, and a notice with actions that leaves the page usable.
 
-// Ask; the key of the answer, of which Escape gives the last one.
+// Ask a question and return the key of the answer; Escape gives the last answer.
 function question(text, answers, ...content) {
   const dialog = find("question");
   const before = document.activeElement;
@@ -13,7 +13,7 @@ function question(text, answers, ...content) {
   dialog.oncancel = () => (dialog.returnValue = keys.at(-1));
   dialog.onkeydown = (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) dialog.close(keys[0]);
-    event.stopPropagation(); // keys are for the answer, not for the tree
+    event.stopPropagation(); // keeps keys from reaching the tree
   };
   dialog.showModal();
   (content[0] ?? buttons[0]).focus();
@@ -25,7 +25,7 @@ function question(text, answers, ...content) {
   });
 }
 
-// Back to where the focus was, or to the node that is selected.
+// Return the focus to an element or, if it is gone, to the selected node.
 function refocus(element) {
   if (element?.isConnected && element !== document.body) element.focus();
   else if (bench.selected && !bench.other) goTo(nodeAt(bench.selected));

@@ -1,12 +1,12 @@
-// Unsaved work. Every step is kept at once: in this browser and, if the document is a local file, in a draft beside the
-// file. A draft has a number, and the tab that works on it holds a lock of that number: so another tab can see whether a
-// draft is being worked on, or was left by a tab that was closed or crashed.
+// Unsaved work. Every step is stored at once: in this browser and, if the document is a local file, in a draft beside
+// the file. Each draft has an id, and the tab that works on it holds a lock with that id, so that other tabs can tell
+// whether a draft is in use or was left behind by a tab that was closed or crashed.
 
 const DRAFT = "genrst-draft:";
-const OPEN = "genrst-open"; // the number of the draft of this tab
+const OPEN = "genrst-open"; // the id of this tab's draft
 const SETTINGS = "genrst-settings";
 const MOST_KEPT = 20; // steps that survive a reload
-const PATIENCE = 500; // milliseconds that the lock of a page that is just going away may take
+const PATIENCE = 500; // milliseconds to wait for the lock of a page that is being closed
 
 function isDirty() {
   return bench.doc !== bench.saved;
@@ -14,9 +14,9 @@ function isDirty() {
 
 // Locks.
 
-const held = new Map(); // by the numbers of drafts
+const held = new Map(); // functions that release a lock, by draft id
 
-// Whether this tab could take a draft, which it then holds. Without locks, as on plain HTTP, there is no other tab.
+// Try to lock a draft for this tab. Where the Web Locks API is missing, as on plain HTTP, this always succeeds.
 function claim(id, patience = 0) {
   if (held.has(id) || !navigator.locks) return Promise.resolve(true);
   const options = patience ? { signal: AbortSignal.timeout(patience) } : { ifAvailable: true };
@@ -35,7 +35,7 @@ async function newDraft() {
   return id;
 }
 
-// Another document is opened: what is unsaved stays, what is not need not.
+// Called when another document is opened: keep the draft only if it has unsaved changes.
 function leaveDraft() {
   const { draft } = bench;
   if (draft === null) return;
@@ -45,9 +45,9 @@ function leaveDraft() {
   bench.draft = null;
 }
 
-// Keeping.
+// Storing.
 
-let isOnDisk = false; // whether the draft that is open is beside its file, too
+let isOnDisk = false; // whether the open draft is also stored beside its file
 
 function keepDraft() {
   sessionStorage.setItem(OPEN, bench.draft);
@@ -64,7 +64,7 @@ function keepDraft() {
   showKept();
 }
 
-// Long documents may not fit with their past: then less of it is kept.
+// Storage may be too small for a long document with its history; then less history is stored.
 function keepHere(time) {
   const { doc, first, file, name, version, draft } = bench;
   const kept = { id: draft, time, doc, file, name, version, isDirty: isDirty(), first: slim(first, doc) };
@@ -76,13 +76,13 @@ function keepHere(time) {
     } catch {
       if (steps) continue;
       const [done] = kepts().filter((one) => !one.isDirty && one.id !== draft);
-      if (!done) return say("this browser has no room to keep the document: save it before you leave", true);
+      if (!done) return say("browser storage is full; save the document before you leave", true);
       localStorage.removeItem(DRAFT + done.id);
     }
   }
 }
 
-// A document without what it shares with another one, and with the names of that.
+// Store a document as its differences from another one.
 function slim(doc, other) {
   const shared = Object.keys(doc).filter((key) => doc[key] === other[key]);
   const own = Object.fromEntries(Object.entries(doc).filter(([key]) => !shared.includes(key)));
@@ -93,13 +93,13 @@ function whole({ shared, own }, other) {
   return { ...Object.fromEntries(shared.map((key) => [key, other[key]])), ...own };
 }
 
-// What is not sent yet: the last request for each draft. They are sent one after the other, again and again if the
-// service does not answer.
+// The last unsent request for each draft. Requests are sent one after the other, and retried if the service does not
+// respond.
 const unsent = new Map();
 let sending = null;
 
 function send(path, method, body = {}) {
-  unsent.delete(path); // so that it comes last
+  unsent.delete(path); // moves it to the end
   unsent.set(path, { method, body });
   sending ??= sendAll();
   return sending;
@@ -114,7 +114,7 @@ async function sendAll() {
       trouble = "";
     } catch (error) {
       trouble = error.message;
-      const isRefused = error.status && error.status !== 401; // 401: a service that was started again has another key
+      const isRefused = error.status && error.status !== 401; // 401: a restarted service has a new key
       if (!isRefused) await new Promise((resolve) => setTimeout(resolve, 1000));
       else if (unsent.get(path) === request) unsent.delete(path);
     }
@@ -125,11 +125,11 @@ async function sendAll() {
 
 let trouble = "";
 
-// The mark of unsaved changes.
+// Show whether there are unsaved changes.
 function showKept() {
   const dirty = isDirty();
   const where = bench.file === null ? "in this browser" : trouble ? "in this browser only" : "beside the file";
-  const state = dirty ? `unsaved; a draft is kept ${where}` : bench.file === null ? "" : "saved";
+  const state = dirty ? `unsaved; draft stored ${where}` : bench.file === null ? "" : "saved";
   find("kept").textContent = dirty && unsent.size && !trouble ? "unsaved" : state;
   find("kept").title = trouble;
   find("store").classList.toggle("dirty", dirty);
@@ -140,7 +140,7 @@ window.addEventListener("beforeunload", (event) => {
   if (bench.doc && isDirty()) event.preventDefault();
 });
 
-// Finding what was kept.
+// Finding stored drafts.
 
 function keptAs(id) {
   try {
@@ -150,14 +150,14 @@ function keptAs(id) {
   }
 }
 
-// All that this browser has, the newest first.
+// All drafts in this browser, newest first.
 function kepts() {
   const ids = Object.keys(localStorage).filter((key) => key.startsWith(DRAFT));
   const found = ids.map((key) => keptAs(key.slice(DRAFT.length))).filter((one) => one?.doc);
   return found.sort((one, other) => other.time - one.time);
 }
 
-// The first of these drafts that no other tab works on; this tab has it from now on. Also how many others there are.
+// Lock and return the first of these drafts that is not open in another tab, and the drafts before it, which are.
 async function takeDraft(drafts) {
   const mine = sessionStorage.getItem(OPEN);
   const busy = [];
@@ -168,7 +168,7 @@ async function takeDraft(drafts) {
   return { draft: null, busy };
 }
 
-// Open what was kept in this browser.
+// Open a draft stored in this browser.
 async function reopen(kept, others = {}) {
   const { doc, file, name, version, id } = kept;
   const past = kept.past.map((one) => whole(one, doc));
@@ -177,19 +177,19 @@ async function reopen(kept, others = {}) {
 }
 
 function greet(time) {
-  say("your work as you left it");
+  say("restored your last session");
   if (!isDirty()) return;
   const when = new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
-  notice(`These are your unsaved changes of ${when}.`, [
-    ["Go on", () => closeNotice()],
-    ["Discard them", discard],
+  notice(`Restored your unsaved changes from ${when}.`, [
+    ["Continue", () => closeNotice()],
+    ["Discard changes", discard],
   ]);
 }
 
-// Give up the unsaved changes: back to the file, or to the document as it came.
+// Discard unsaved changes, and return to the file or to the document as it was opened.
 async function discard() {
-  const answers = { discard: "Discard them", stay: "Keep them" };
-  if ((await question("Discard all changes that are not saved? This cannot be undone.", answers)) !== "discard") return;
+  const answers = { discard: "Discard changes", stay: "Keep changes" };
+  if ((await question("Discard all unsaved changes? This cannot be undone.", answers)) !== "discard") return;
   bench.saved = bench.doc;
   keepDraft();
   await sending;
@@ -198,11 +198,11 @@ async function discard() {
   say("discarded");
 }
 
-// Before another document takes the place of this one.
+// Called before another document replaces this one.
 async function mayLeave() {
   if (!bench.doc || !isDirty()) return true;
-  const answers = { save: "Save, and go on", keep: "Go on, and keep the draft", stay: "Stay here" };
-  const answer = await question(`${bench.name ?? bench.doc.id} has changes that are not saved.`, answers);
+  const answers = { save: "Save and continue", keep: "Continue and keep the draft", stay: "Cancel" };
+  const answer = await question(`${bench.name ?? bench.doc.id} has unsaved changes.`, answers);
   if (answer === "save") await store();
   return answer === "keep" || (answer === "save" && !isDirty());
 }

@@ -1,7 +1,7 @@
-// What an annotator does to a document: functions from a document to another one, which throw an Error with a line for
-// people where that is not possible. Documents are our JSON; nothing in them is changed in place.
+// Edits: functions that take a document and return the edited one, or throw an Error with a message for the user.
+// Documents are in the JSON format of genrst and are never changed in place.
 
-// Every node of a tree with its EDUs, its parent and its place among its siblings, each before its children.
+// List the nodes of a tree in preorder, each with its range of EDUs, its parent and its index among its siblings.
 function places(tree) {
   const found = [];
   const visit = (node, parent, index) => {
@@ -27,7 +27,7 @@ function isAt(place, [start, stop]) {
 
 function placeAt(tree, range) {
   const place = places(tree).find((one) => isAt(one, range));
-  if (!place) throw new Error(`there is no unit of the EDUs ${rangeName(range)}`);
+  if (!place) throw new Error(`there is no unit over EDUs ${rangeName(range)}`);
   return place;
 }
 
@@ -35,7 +35,7 @@ function rangeName([start, stop]) {
   return stop - start === 1 ? String(start + 1) : `${start + 1}–${stop}`;
 }
 
-// The tree with another node in a place.
+// Return the tree with the node at a place replaced.
 function replaced(place, node) {
   let tree = node;
   for (let at = place; at.parent; at = at.parent) {
@@ -44,7 +44,7 @@ function replaced(place, node) {
   return tree;
 }
 
-// The tree without a node. A unit that has one child left is that child.
+// Return the tree without a node. A unit with one remaining child is replaced by that child.
 function removed(place) {
   const { node } = place.parent;
   if (node.children.length === 2) return replaced(place.parent, node.children[1 - place.index]);
@@ -55,7 +55,7 @@ function removed(place) {
   );
 }
 
-// Units. A label for each child: a satellite's relation, the one that nuclei share, or "span" for a lone nucleus.
+// Units have a label for each child: a satellite's relation, the shared relation of nuclei, or "span" for one nucleus.
 
 function labelsOf(unit) {
   return unit.relations ?? followingLabels(unit.relation, [...unit.nuclearity]);
@@ -66,7 +66,7 @@ function followingLabels(relation, letters) {
   return letters.map((letter) => (letter === "N" && isAlone ? "span" : relation));
 }
 
-// A unit of these children. What cannot be is mended: there is a nucleus, and only a lone one is labelled "span".
+// Make a unit of these children. Invalid labels are corrected: there is a nucleus, and only a single one is "span".
 function makeUnit(children, roles, names) {
   const letters = roles.includes("N") ? roles : roles.with(0, "N");
   const isAlone = letters.filter((letter) => letter === "N").length === 1;
@@ -81,7 +81,7 @@ function makeUnit(children, roles, names) {
   return follows ? unit : { ...unit, relations: labels };
 }
 
-// Of the satellites outside the nuclei, the farthest; the right one at equal distance.
+// The outermost satellite, counted from the nuclei; the right one if there are two at equal distance.
 function lastSatellite(letters) {
   const [before, after] = [letters.indexOf("N"), letters.length - 1 - letters.lastIndexOf("N")];
   if (!before && !after) return undefined;
@@ -90,7 +90,7 @@ function lastSatellite(letters) {
 
 // Labels.
 
-// Give a unit a relation, that of one child if its number is given, and nuclearity; what is not given stays.
+// Change the relation of a unit, or of one child if its number is given, and its nuclearity; both are optional.
 function relabelled(doc, range, { relation, nuclearity, child }) {
   const place = placeAt(doc.tree, range);
   const { node } = place;
@@ -103,13 +103,13 @@ function relabelled(doc, range, { relation, nuclearity, child }) {
 
 // Structure.
 
-// Attach a unit to a neighbour, which may be of any size; it keeps its role and its relation. The neighbour is one in the
-// tree without the unit: so it can also be what is left of a unit around it.
+// Attach a unit to an adjacent unit of any size; it keeps its role and its relation. The target is looked up in the
+// tree without the moved unit, so it can also be the remainder of a unit that contained it.
 function attached(doc, range, target) {
   const place = placeAt(doc.tree, range);
-  if (!place.parent) throw new Error("the whole document cannot be attached to anything");
-  if (target[1] !== range[0] && target[0] !== range[1]) throw new Error("a unit must be attached to a neighbour");
-  if (isAttached(place, target)) throw new Error("these are attached to each other already");
+  if (!place.parent) throw new Error("the whole document cannot be attached");
+  if (target[1] !== range[0] && target[0] !== range[1]) throw new Error("attach a unit to an adjacent one");
+  if (isAttached(place, target)) throw new Error("these units are already attached to each other");
   const { node } = place.parent;
   const [role, label] = [node.nuclearity[place.index], labelsOf(node)[place.index]];
   const relation = label === "span" ? node.relation : label;
@@ -131,7 +131,7 @@ function around(range, other) {
   return [Math.min(range[0], other[0]), Math.max(range[1], other[1])];
 }
 
-// The units to which a unit can be attached, the nearest first; of each also the unit of today's tree that shows it.
+// The units to which a unit can be attached, nearest first, each with the unit that shows it in the current tree.
 function targets(tree, range) {
   const place = placeAt(tree, range);
   if (!place.parent) return [];
@@ -147,14 +147,14 @@ function rangeOf(place) {
   return [place.start, place.stop];
 }
 
-// Join a unit with the one after it: siblings of several become a unit of their own, others are attached.
+// Join a unit with the next one: two of several siblings are grouped into a new unit, others are attached.
 function joined(doc, range) {
   const place = placeAt(doc.tree, range);
   const siblings = place.parent?.node.children ?? [];
   if (siblings.length > 2 && place.index < siblings.length - 1) return grouped(doc, place);
   const isSibling = (one) => one.parent && one.parent.node === place.parent?.node;
   const next = places(doc.tree).find((one) => one.start === range[1] && !isSibling(one));
-  if (!next) throw new Error("there is nothing after it to join it with");
+  if (!next) throw new Error("there is no next unit to join it with");
   return attached(doc, range, rangeOf(next));
 }
 
@@ -170,11 +170,11 @@ function grouped(doc, place) {
   return kept({ ...doc, tree }, [rangeOf(places(tree).find((one) => one.node === inner))]);
 }
 
-// Split a unit: its children become those of its parent.
+// Split a unit: its children move to its parent.
 function dissolved(doc, range) {
   const place = placeAt(doc.tree, range);
-  if (!isUnit(place)) throw new Error("an EDU has no parts: split its text instead");
-  if (!place.parent) throw new Error("the whole document must stay a unit");
+  if (!isUnit(place)) throw new Error("an EDU has no parts; split its text instead");
+  if (!place.parent) throw new Error("the top unit cannot be split");
   const [outer, inner] = [place.parent.node, place.node];
   const [role, label] = [outer.nuclearity[place.index], labelsOf(outer)[place.index]];
   const letters = role === "N" ? [...inner.nuclearity] : inner.children.map(() => "S");
@@ -193,9 +193,9 @@ function dissolved(doc, range) {
   });
 }
 
-// What is fixed. It is in the constraints of the document, so that files keep it and any parser obeys it.
+// Frozen units. They are stored as constraints of the document, so that files keep them and all parsers respect them.
 
-const frozenNames = new WeakMap(); // of lists of constraints
+const frozenNames = new WeakMap(); // a cache, by list of constraints
 
 function isFrozen(doc, range) {
   const list = doc.constraints ?? [];
@@ -206,7 +206,7 @@ function isFrozen(doc, range) {
   return frozenNames.get(list).has(String(range));
 }
 
-// A tree that no parser made is frozen as a whole, unless somebody thaws a part of it.
+// Whether all of a tree that no parser made is frozen, which is the default for such trees.
 function isWholeFrozen(doc) {
   return Boolean(doc.tree) && !doc.model && places(doc.tree).every((one) => !isUnit(one) || isFrozen(doc, rangeOf(one)));
 }
@@ -215,7 +215,7 @@ function frozenWhole(doc) {
   return doc.tree?.children ? frozen(doc, rangeOf(places(doc.tree)[0]), { deep: true }) : doc;
 }
 
-// A document as it is written: that a person's tree is frozen need not be said.
+// The document as it is saved, without the constraints of a wholly frozen tree, which are implied.
 function outgoing(doc) {
   if (!isWholeFrozen(doc)) return doc;
   return { ...doc, constraints: doc.constraints?.filter((one) => one.is_unit === false) };
@@ -227,23 +227,23 @@ function fixedUnit(place) {
   return nuclearity.length === 2 ? { edus, relation, nuclearity } : { edus };
 }
 
-// Freeze a unit, or with all that is in it; or no longer.
+// Freeze or unfreeze a unit, with `deep` also all units inside it.
 function frozen(doc, range, { deep = false, thaw = false } = {}) {
   const place = placeAt(doc.tree, range);
   const inside = places(place.node).filter(isUnit);
   const affected = deep ? inside : inside.slice(0, 1);
-  if (!affected.length) throw new Error("an EDU needs no freezing: only units change when the parser is asked again");
+  if (!affected.length) throw new Error("an EDU cannot be frozen; re-parsing changes only units");
   const names = new Set(affected.map((one) => String(rangeOf(one))));
   const others = (doc.constraints ?? []).filter((one) => !names.has(String(one.edus)));
   return { ...doc, constraints: thaw ? others : [...others, ...affected.map(fixedUnit)] };
 }
 
-// A corrected document: what was corrected is frozen, and what no longer is in the tree is not.
+// Freeze the corrected units, and drop constraints for units that no longer exist.
 function kept(doc, ranges) {
   return pruned(ranges.reduce((one, range) => frozen(one, range), pruned(doc)));
 }
 
-// What is fixed is as it is in the tree; what is not in the tree any more is not fixed either.
+// Make constraints, signals and secondary edges match the tree; drop those whose units no longer exist.
 function pruned(doc) {
   const nodes = new Map(places(doc.tree).map((one) => [String(rangeOf(one)), one]));
   const isThere = (range) => nodes.has(String(range));
@@ -265,8 +265,8 @@ function pruned(doc) {
   return result;
 }
 
-// Asking again. A parser builds pairs and knows its own relations: what it is asked to keep is put in its terms, and
-// what it gives back gets the frozen units as they were.
+// Re-parsing. A parser builds binary trees with its own relations, so constraints are converted to these, and frozen
+// units are restored in its result.
 
 function demanded(doc, model) {
   const units = new Map(
@@ -283,7 +283,7 @@ function demanded(doc, model) {
   });
 }
 
-// As much of a label as the model knows.
+// The part of a label that the model can use as a constraint.
 function possibleLabel({ relation, nuclearity }, { labels, fine, known = labels }) {
   const name = fine[relation] ?? relation;
   const fits = known.filter((label) => nuclearity === undefined || label.nuclearity === nuclearity);
@@ -322,7 +322,7 @@ function partsOf(place) {
   return places(place.node).filter((one) => one.parent?.node === place.node);
 }
 
-// The units of a tree that another one does not have, with the same label.
+// The units of the second tree that are not in the first one with the same label.
 function changes(before, after) {
   const name = (one) => `${rangeOf(one)} ${one.node.nuclearity} ${labelsOf(one.node)}`;
   const known = new Set(places(before).filter(isUnit).map(name));
@@ -331,17 +331,17 @@ function changes(before, after) {
     .map(rangeOf);
 }
 
-// A change in words: what each unit that is new was before.
+// Describe the changes: each new unit, and the unit it replaces.
 function describeChanges(before, after) {
   const old = new Map(places(before).map((one) => [String(rangeOf(one)), one]));
   const name = ({ node }) => `${node.relation} ${node.nuclearity}`;
   return changes(before, after).map((range) => {
     const [now, then] = [placeAt(after, range), old.get(String(range))];
-    return `${rangeName(range)}: ${name(now)} (${then ? `now ${name(then)}` : "no unit now"})`;
+    return `${rangeName(range)}: ${name(now)} (${then ? `currently ${name(then)}` : "currently no unit"})`;
   });
 }
 
-// What an edit has taken away beside the tree, in words; nothing if nothing.
+// Describe the signals and secondary edges that an edit has removed; an empty string if there are none.
 function losses(before, after) {
   const kinds = { signals: "signal", secondary_edges: "secondary edge" };
   return Object.entries(kinds)

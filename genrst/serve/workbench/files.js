@@ -1,4 +1,4 @@
-// Documents in and out: local files, if `genrst annotate` has opened this page, and downloads.
+// Opening and saving documents: local files, if `genrst annotate` serves this page, and downloads.
 
 async function listFiles() {
   const menu = find("files");
@@ -21,7 +21,7 @@ async function chooseLocal(key) {
   find("files").value = bench.file ?? "";
 }
 
-// Open a local file, with the work on it that was not saved.
+// Open a local file, with its unsaved work.
 async function openLocal(key) {
   const { document: data, name, warnings, version, modified, drafts } = await askJson(`/v1/files/${key}`);
   const file = { file: key, name, version };
@@ -40,26 +40,26 @@ async function openLocal(key) {
   find("files").value = key;
   showFolder();
   const others = busy.filter((one) => !isSame(one.document ?? one.doc));
-  if (others.length) say(`${name} has unsaved changes in another tab, too; both are kept`, true);
+  if (others.length) say(`${name} also has unsaved changes in another tab; both are kept`, true);
   else if (warnings.length || !draft) say(warnings.join("; ") || `opened ${name}`);
   const old = kepts().find((one) => isOlder(one, key, drafts, modified) && !isSame(one.doc));
   if (old && !draft) offerOlder(old, name);
 }
 
-// A draft that only this browser has, and that is older than the file: a browser that crashes may forget that its work
-// was saved. So it is not opened unasked.
+// Whether a draft exists only in this browser and is older than the file. After a crash, the browser may not know that
+// the work was saved, so such a draft is offered rather than opened.
 function isOlder(kept, key, drafts, modified) {
   return kept.file === key && kept.isDirty && kept.time <= modified && !drafts.some((one) => one.id === kept.id);
 }
 
 function offerOlder(kept, name) {
-  notice(`This browser has a draft that is older than ${name}, of ${new Date(kept.time).toLocaleString()}.`, [
+  notice(`This browser has a draft from ${new Date(kept.time).toLocaleString()}, which is older than ${name}.`, [
     ["Open the draft", () => goOn(kept.id)],
     ["Delete the draft", () => closeNotice() ?? localStorage.removeItem(DRAFT + kept.id)],
   ]);
 }
 
-// What a file has of a document, whatever the order of its keys.
+// The content of a document as saved, independent of the order of keys.
 function canonical(doc) {
   const isFilled = ([, value]) => value !== null && (typeof value !== "object" || Object.keys(value).length);
   const sorted = (_, value) =>
@@ -69,7 +69,7 @@ function canonical(doc) {
   return JSON.stringify(outgoing(doc), sorted);
 }
 
-// The drafts of a file, beside it or in this browser: of each the newest work, and first those that were done last.
+// The drafts of a file, from beside it and from this browser: the newest state of each, newest first.
 function allDrafts(key, drafts, modified) {
   const found = new Map(drafts.map((one) => [one.id, one]));
   for (const one of kepts()) {
@@ -102,23 +102,23 @@ async function store(force = false) {
   keepDraft();
   closeNotice();
   const { name, backup, warnings } = saved;
-  say([`saved to ${name}`, backup && `what was there is in ${backup}`, ...warnings].filter(Boolean).join("; "));
+  say([`saved to ${name}`, backup && `the previous version is in ${backup}`, ...warnings].filter(Boolean).join("; "));
   await listFiles();
   return undefined;
 }
 
-// The file is not the one that was opened. Both versions are shown, and both are kept, whichever is taken.
+// The file has changed since it was opened. Both versions are shown, and both are kept, whatever the user chooses.
 async function conflict() {
   const theirs = await askJson(`/v1/files/${bench.file}`).catch(() => null);
   const isShown = theirs && (await compareWith(asItComes(theirs.document)).then(() => true, () => false));
   const save = () => endCompare().then(() => store(true));
   notice(
     `${bench.name} has changed since you opened it. ${
-      isShown ? "Left: your tree; right: the tree in the file." : theirs ? "Its text is another." : "It cannot be read."
+      isShown ? "Left: your tree; right: the tree in the file." : theirs ? "Its text differs." : "It cannot be read."
     }`,
     [
-      ["Save mine, and keep a copy of the other", save],
-      ...(theirs ? [["Take the other, and keep a copy of mine", takeTheirs]] : []),
+      ["Save mine, keep a copy of theirs", save],
+      ...(theirs ? [["Take theirs, keep a copy of mine", takeTheirs]] : []),
       ["Decide later", () => closeNotice() ?? (bench.other && endCompare())],
     ],
   );
@@ -132,7 +132,7 @@ async function takeTheirs() {
   keepDraft();
   await sending;
   await openLocal(file);
-  say(`your tree is in ${copy}`);
+  say(`your tree was saved to ${copy}`);
 }
 
 // Downloads.
@@ -144,7 +144,7 @@ async function exportAs(format) {
   const link = make("a", { href: URL.createObjectURL(blob), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  say([`${name} is in your downloads`, ...warnings].join("; "));
+  say([`downloaded ${name}`, ...warnings].join("; "));
 }
 
 async function exported(format) {

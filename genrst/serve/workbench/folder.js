@@ -1,4 +1,4 @@
-// The folder: its files, which of them are done, and how far two annotators agree. The service keeps states on disk.
+// The folder: its files with their states, and the agreement of two annotators. The service stores states on disk.
 
 const folder = { files: [], agreement: null, guidelines: null, hasRelations: false, names: [], hasOutput: false };
 const WIDE = 1100; // pixels
@@ -17,7 +17,7 @@ async function refreshFolder() {
   showFolder();
 }
 
-// The file that is open, as it is listed.
+// The list entry of the open file.
 function currentRow() {
   if (isPairs()) return isAdjudicating() ? folder.files[adjudication.number] : undefined;
   return folder.files.find((one) => one.key === bench.file);
@@ -38,7 +38,7 @@ function showFolder() {
   const flagged = count("flagged");
   const canMark = !isPairs() || folder.hasOutput;
   const progress = `${count("done")} of ${files.length} done${flagged ? `, ${flagged} flagged` : ""}`;
-  find("folder-title").textContent = canMark ? progress : `${files.length} files of ${folder.names.join(" and ")}`;
+  find("folder-title").textContent = canMark ? progress : `${files.length} files by ${folder.names.join(" and ")}`;
   Object.assign(find("folder-bar"), { max: files.length || 1, value: count("done"), hidden: !canMark });
   const row = currentRow();
   for (const [id, state] of Object.entries({ "file-done": "done", "file-flag": "flagged" })) {
@@ -103,14 +103,14 @@ function openRow(row) {
   return isPairs() ? choosePair(row.number) : chooseLocal(row.key);
 }
 
-// At first the folder is shown where there is room. Whether there are pairs, of which one is then open.
+// Show the folder if the window is wide enough. Returns whether there are pairs, in which case one is opened.
 async function startFolder() {
   const isWide = innerWidth > WIDE && (isPairs() || folder.files.length > 1);
   find("folder").hidden = !isWide;
   find("folder-toggle").setAttribute("aria-pressed", String(!find("folder").hidden));
   if (!isPairs()) return false;
   const readable = folder.files.filter((one) => !one.error);
-  if (!readable.length) throw new Error("no pair of files can be compared");
+  if (!readable.length) throw new Error("none of the pairs can be compared");
   await openRow(readable.find((one) => one.state === "open") ?? readable[0]);
   return true;
 }
@@ -120,18 +120,18 @@ function nextOpen() {
   const at = folder.files.indexOf(currentRow());
   const order = [...folder.files.slice(at + 1), ...folder.files.slice(0, Math.max(at, 0))];
   const next = order.find((one) => one.state === "open" && !one.error);
-  if (!next) throw new Error("no open file is left");
+  if (!next) throw new Error("no open files are left");
   return openRow(next);
 }
 
-// The same state again takes it back. What is done is saved first.
+// Set the state of the file, or reset it if it has that state already. A file is saved before it is marked as done.
 async function markFile(state) {
   const row = currentRow();
-  if (isPairs()) throw new Error("a pair is done when all is decided");
+  if (isPairs()) throw new Error("a pair is done when everything is decided");
   if (!row) throw new Error("open a file of the folder first");
   const next = row.state === state ? "open" : state;
   if (next === "done" && (isDirty() || !row.has_tree)) await store();
-  if (isDirty() && next === "done") return; // the question that was asked comes first
+  if (isDirty() && next === "done") return; // saving has failed or asked a question
   await askJson(`/v1/folder/${row.key}`, { state: next }, "PUT");
   await refreshFolder();
   const unfit = next === "done" && misfits().length;
@@ -139,7 +139,7 @@ async function markFile(state) {
   say(`${row.name}: ${next}${hint}. ${find("folder-title").textContent}`);
 }
 
-// Agreement: over the folder, and in the file that is open.
+// Agreement: over the folder, and in the open file.
 
 function showAgreement(row) {
   const place = find("agreement");
@@ -150,15 +150,15 @@ function showAgreement(row) {
     const cells = [...scores, kappaOf(kappa.nuclearity), kappaOf(kappa.relation)];
     return make("tr", {}, make("th", { scope: "row" }, name), ...cells.map((cell) => make("td", {}, cell)));
   };
-  const caption = make("caption", { title: folder.agreement.labels ?? "" }, `${folder.names.join(" and ")} agree`);
+  const caption = make("caption", { title: folder.agreement.labels ?? "" }, `Agreement of ${folder.names.join(" and ")}`);
   const body = [folder.agreement.f1 && line("folder", folder.agreement), row?.f1 && line("file", row)].filter(Boolean);
   const table = make("table", {}, caption, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body));
   const alone = Object.values(folder.alone).reduce((sum, names) => sum + names.length, 0);
-  const note = alone ? [make("p", { class: "faint" }, `${alone} files have no partner and are left out`)] : [];
+  const note = alone ? [make("p", { class: "faint" }, `${alone} files are in one folder only and are left out`)] : [];
   return place.replaceChildren(table, ...note);
 }
 
-// Checks: units whose relation the project does not have, or not in this order of nucleus and satellite.
+// Checks: units whose relation is not in the project, or not with this nuclearity.
 
 function misfits() {
   if (!folder.hasRelations || !bench.doc?.tree) return [];
@@ -177,7 +177,7 @@ function misfits() {
     .sort((one, other) => one.range[0] - other.range[0] || other.range[1] - one.range[1]);
 }
 
-// How a child is joined to the others: as one of several nuclei, or as a satellite before or after its nucleus.
+// The nuclearity of a child's label: one of several nuclei, or a satellite before or after its nucleus.
 function nuclearityOf({ nuclearity }, index) {
   if (nuclearity[index] === "N") return "NN";
   return index < nuclearity.indexOf("N") ? "SN" : "NS";
@@ -193,7 +193,7 @@ function showMisfits() {
   const found = misfits();
   const rows = found.map(({ range, problem }) => {
     const text = `${rangeName(range)}: ${problem}`;
-    return make("li", {}, button(text, "The project has no such relation", () => goTo(nodeAt(range))));
+    return make("li", {}, button(text, "The project does not define this relation", () => goTo(nodeAt(range))));
   });
   const title = `${found.length} ${found.length === 1 ? "unit does" : "units do"} not fit the project`;
   find("misfits").replaceChildren(...(rows.length ? [make("h2", {}, title), make("ul", {}, ...rows)] : []));
@@ -243,7 +243,7 @@ if (hasFolder()) {
     rows[Math.max(0, Math.min(to, rows.length - 1))]?.focus();
   });
   for (const [names, meaning] of [
-    ["b, N", "files of the folder; the next open one"],
+    ["b, N", "show the files; go to the next open file"],
     ["D, F", "save and mark as done; flag"],
   ]) {
     keys.querySelector("dl").append(make("dt", {}, names), make("dd", {}, meaning));

@@ -1,4 +1,4 @@
-// Comments and flags on units. They are in the metadata of the document, as a JSON list of {edus, text, flag}.
+// Comments and flags on units. They are stored in the document's metadata, as a JSON list of {edus, text, flag}.
 
 function notesOf(doc) {
   try {
@@ -24,7 +24,7 @@ function noted(doc, range, change) {
   return withNotes(doc, [...others, { ...noteAt(doc, range), ...change }]);
 }
 
-// The notes of each node that is drawn. A note of a unit that is gone is shown at the least unit around its EDUs.
+// The notes of each drawn node. If its unit is gone, a note is shown at the smallest unit that covers its EDUs.
 function shownNotes(doc) {
   const found = new Map();
   const nodes = places(doc.tree);
@@ -55,11 +55,11 @@ async function comment() {
   const range = selectedRange();
   const field = make("textarea", { rows: "4", "aria-label": "Comment", id: "comment-text", dir: "auto" });
   field.value = noteAt(bench.doc, range).text ?? "";
-  const answers = { keep: "Keep the comment", leave: "Leave it as it was" };
-  const title = `A comment on EDU${range[1] - range[0] > 1 ? "s" : ""} ${rangeName(range)}`;
+  const answers = { keep: "Save", leave: "Cancel" };
+  const title = `Comment on EDU${range[1] - range[0] > 1 ? "s" : ""} ${rangeName(range)}`;
   if ((await question(title, answers, field)) !== "keep") return;
   const text = field.value.trim();
-  say(text ? "commented" : "no comment");
+  say(text ? "comment saved" : "comment removed");
   await step(noted(bench.doc, range, { text: text || undefined }), { changed: bench.changed });
 }
 

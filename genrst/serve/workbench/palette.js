@@ -1,4 +1,4 @@
-// The palette: all relations with their definitions and examples, found by typing. Enter takes one, Escape none.
+// The palette: a searchable list of all relations with definitions and examples. Enter chooses, Escape cancels.
 
 function relationNames() {
   const { labels, fine } = modelInUse();
@@ -11,7 +11,7 @@ function relationNames() {
   return [...names].sort();
 }
 
-// Names that start with what was typed come first, then others that have it, then definitions that do.
+// Names that start with the query come first, then names that contain it, then definitions that contain it.
 function matching(typed) {
   const words = typed.trim().toLowerCase();
   const rank = (name) => {
@@ -24,7 +24,7 @@ function matching(typed) {
   return words && !names.includes(typed.trim()) ? [...found, typed.trim()] : found;
 }
 
-// The relations of a project bring their own.
+// Project relations have their own definitions and examples.
 function labelOf(name) {
   return modelInUse().labels.find((label) => label.relation === name);
 }
@@ -33,7 +33,7 @@ function definitionOf(name) {
   const own = labelOf(name)?.definition;
   if (own !== undefined) return own;
   const [definition] = GLOSSARY[name] ?? [""];
-  if (!definition) return relationNames().includes(name) ? "" : "a relation of your own";
+  if (!definition) return relationNames().includes(name) ? "" : "a new relation";
   return definition.startsWith("– ") ? `several nuclei: ${definition.slice(2)}` : `the satellite ${definition}`;
 }
 
@@ -42,12 +42,12 @@ function exampleOf(name) {
   return example.split("*").map((part, index) => (index % 2 ? make("em", {}, part) : part));
 }
 
-// The relation of a unit; of an EDU, or of the child with this number, the one to its parent.
+// Choose the relation of a unit; for an EDU or a numbered child, its relation to its parent.
 function choosePalette(child) {
   let place = placeAt(bench.doc.tree, selectedRange());
   let number = child;
   if (!isUnit(place)) {
-    if (!place.parent) throw new Error("there is no relation to choose");
+    if (!place.parent) throw new Error("there is no relation to change");
     number = place.parent.node.relations ? place.index : undefined;
     place = place.parent;
   }

@@ -1,4 +1,4 @@
-// The panel: what can be done with the selected node. It is made anew whenever something changes.
+// The panel: the tools for the selected node. It is rebuilt whenever something changes.
 
 function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);
@@ -38,7 +38,7 @@ function heading(place) {
   return make("h2", {}, what + sure, ...remarks);
 }
 
-// Units: roles and relations.
+// Tools for units: roles and relations.
 
 function unitTools(place) {
   const { node } = place;
@@ -52,16 +52,16 @@ function unitTools(place) {
   return [
     make("span", { class: "group", role: "group", "aria-label": "Nuclearity" }, ...roles),
     ...menus,
-    button(isFixed ? "Thaw" : "Freeze", "Keep this unit when the parser is asked again (z)", freeze, {
+    button(isFixed ? "Unfreeze" : "Freeze", "Keep this unit when the text is parsed again (z)", freeze, {
       "aria-pressed": String(isFixed),
       id: "freeze",
     }),
-    button("Freeze all inside", "Keep this unit and all that is in it (Z)", freezeAll, { id: "freeze-all" }),
-    button("Split", "Its parts become those of the unit above (x)", dissolve, {
+    button("Freeze all inside", "Keep this unit and all units inside it (Z)", freezeAll, { id: "freeze-all" }),
+    button("Split", "Move the parts of this unit to the unit above (x)", dissolve, {
       id: "dissolve",
       disabled: !place.parent,
     }),
-    button("Alternatives", "What the parser would put here instead (k)", alternatives, { id: "alternatives" }),
+    button("Alternatives", "Show other analyses of this unit by the parser (k)", alternatives, { id: "alternatives" }),
   ];
 }
 
@@ -74,7 +74,7 @@ function relabel(label, range = bench.selected) {
 
 function roleButton(place, letter, index) {
   const name = `EDUs ${rangeName(rangeOf(partsOf(place)[index]))}: ${letter === "N" ? "nucleus" : "satellite"}`;
-  // There must be a nucleus: when the last one becomes a satellite, the others become nuclei.
+  // A unit needs a nucleus: when the last one becomes a satellite, the other children become nuclei.
   const flip = () => {
     const letters = [...place.node.nuclearity].with(index, letter === "N" ? "S" : "N");
     const others = letters.map((one, at) => (at === index ? "S" : "N"));
@@ -93,7 +93,7 @@ function relationButton(place, relation, child) {
   });
 }
 
-// EDUs: a button before each word but the first splits there.
+// Tools for EDUs: a button before each word except the first splits the EDU there.
 
 function eduTools(place) {
   const edu = place.start;
@@ -108,9 +108,9 @@ function eduTools(place) {
   const move = (by) => () => step(moveStart(bench.doc, edu, by));
   return [
     text,
-    button("Start ←", "One word from the EDU before ([)", move(-1), { id: "start-left", disabled: edu === 0 }),
-    button("Start →", "One word to the EDU before (])", move(1), { id: "start-right", disabled: edu === 0 }),
-    button("Join EDUs", "This EDU and the next are one (e)", mergeEdus, {
+    button("Start ←", "Take one word from the previous EDU ([)", move(-1), { id: "start-left", disabled: edu === 0 }),
+    button("Start →", "Give one word to the previous EDU (])", move(1), { id: "start-right", disabled: edu === 0 }),
+    button("Join EDUs", "Join this EDU with the next (e)", mergeEdus, {
       id: "join-edus",
       disabled: edu + 1 >= bench.doc.edus.length,
     }),
@@ -120,18 +120,18 @@ function eduTools(place) {
 function commonTools(place) {
   const { flag: isFlagged } = noteAt(bench.doc, rangeOf(place));
   const notes = [
-    button("Comment…", "Write a comment on it (m)", comment, { id: "comment" }),
-    button("Flag", "Flag it, to look at it again (g)", flag, { id: "flag", "aria-pressed": String(Boolean(isFlagged)) }),
+    button("Comment…", "Comment on this unit (m)", comment, { id: "comment" }),
+    button("Flag", "Flag this unit for later (g)", flag, { id: "flag", "aria-pressed": String(Boolean(isFlagged)) }),
   ];
   if (!place.parent) return notes;
   return [
-    button("Attach to…", "Choose what it belongs to (r), or drag it there", startChoosing, { id: "attach" }),
-    button("Join with next", "A unit of this and what follows (j)", join, { id: "join" }),
+    button("Attach to…", "Choose the unit to attach it to (r), or drag it there", startChoosing, { id: "attach" }),
+    button("Join with next", "Make a unit of this and the next unit (j)", join, { id: "join" }),
     ...notes,
   ];
 }
 
-// What can be done, by click and by key.
+// Commands, for buttons and keys.
 
 function selectedRange() {
   if (!bench.selected || bench.other) throw new Error("select a unit first");
@@ -141,7 +141,7 @@ function selectedRange() {
 function freeze() {
   const range = selectedRange();
   const thaw = isFrozen(bench.doc, range);
-  say(thaw ? "thawed" : "frozen");
+  say(thaw ? "unfrozen" : "frozen");
   return step(frozen(bench.doc, range, { thaw }), { changed: bench.changed, isFreezing: true });
 }
 
@@ -149,7 +149,7 @@ function freezeAll() {
   const range = selectedRange();
   const inside = places(placeAt(bench.doc.tree, range).node).filter(isUnit);
   const thaw = inside.every((one) => isFrozen(bench.doc, rangeOf(one)));
-  say(thaw ? "thawed, with all inside" : "frozen, with all inside");
+  say(thaw ? "unfrozen, with all units inside" : "frozen, with all units inside");
   return step(frozen(bench.doc, range, { deep: true, thaw }), { changed: bench.changed, isFreezing: true });
 }
 
@@ -164,14 +164,14 @@ function join() {
   return step(doc, { select: newest(doc) });
 }
 
-// The unit that an edit has just made and frozen.
+// The unit that the last edit made and froze.
 function newest(doc) {
   return doc.constraints.at(-1)?.edus ?? bench.selected;
 }
 
 function selectedEdu() {
   const [edu, stop] = selectedRange();
-  if (stop - edu > 1) throw new Error("this is a unit of several EDUs: select an EDU first");
+  if (stop - edu > 1) throw new Error("this unit has several EDUs; select a single EDU first");
   return edu;
 }
 
@@ -187,9 +187,9 @@ function moveEdu(by) {
 
 function turn() {
   const place = placeAt(bench.doc.tree, selectedRange());
-  if (!isUnit(place)) throw new Error("an EDU has no nuclearity: select a unit first");
+  if (!isUnit(place)) throw new Error("an EDU has no nuclearity; select a unit first");
   const rounds = ["NS", "SN", "NN"];
   const at = rounds.indexOf(place.node.nuclearity);
-  if (at < 0) throw new Error("this unit has several parts: choose their roles in the panel");
+  if (at < 0) throw new Error("this unit has more than two parts; choose their roles in the panel");
   return relabel({ nuclearity: rounds[(at + 1) % 3] });
 }

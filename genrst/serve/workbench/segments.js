@@ -1,13 +1,13 @@
-// What an annotator does to the EDUs of a document, as in `edits.js`: they are split, joined and moved, and everything that
-// names EDUs follows.
+// Edits of the EDUs of a document, like those in `edits.js`: split, join and move EDUs, and renumber everything that
+// refers to EDUs.
 
-// Offsets count characters, as Python does; JavaScript counts the halves of some.
+// Offsets count code points, as in Python; JavaScript strings count UTF-16 code units.
 function characters(doc) {
   if (characters.text !== doc.text) [characters.text, characters.found] = [doc.text, [...doc.text]];
   return characters.found;
 }
 
-// The words of an EDU: where they start and end in the text of the document.
+// The words of an EDU, by their start and end in the text of the document.
 function words(doc, edu) {
   if (doc.text === null) return [];
   const found = [];
@@ -23,10 +23,10 @@ function words(doc, edu) {
   return found;
 }
 
-// Split an EDU before one of its words.
+// Split an EDU before a word.
 function splitEdu(doc, edu, word) {
   const parts = words(doc, edu);
-  if (!(word > 0 && word < parts.length)) throw new Error("an EDU must be split before one of its words but the first");
+  if (!(word > 0 && word < parts.length)) throw new Error("an EDU can be split only before its second or a later word");
   const { end } = doc.edus[edu];
   const halves = [
     { ...doc.edus[edu], end: parts[word - 1].end },
@@ -39,10 +39,10 @@ function splitEdu(doc, edu, word) {
   return renumbered({ ...doc, edus, tree }, ([start, stop]) => [later(start), later(stop)]);
 }
 
-// Join an EDU with the one after it.
+// Join an EDU with the next one.
 function joinEdus(doc, edu) {
-  if (edu + 1 >= doc.edus.length) throw new Error("there is no EDU after it");
-  if (doc.edus.length === 2) throw new Error("a document must keep two EDUs to have a tree");
+  if (edu + 1 >= doc.edus.length) throw new Error("there is no next EDU");
+  if (doc.edus.length === 2) throw new Error("a tree needs at least two EDUs");
   const whole = { ...doc.edus[edu], end: doc.edus[edu + 1].end };
   const earlier = (number) => (number > edu ? number - 1 : number);
   const rest = removed(placeAt(doc.tree, [edu + 1, edu + 2]));
@@ -54,12 +54,12 @@ function joinEdus(doc, edu) {
   ]);
 }
 
-// Move the start of an EDU, and the end of the one before it, by a word: 1 or -1.
+// Move the start of an EDU, and the end of the previous one, by one word: 1 or -1.
 function moveStart(doc, edu, step) {
-  if (edu === 0) throw new Error("the first EDU starts where the text does");
+  if (edu === 0) throw new Error("the start of the first EDU cannot move");
   const [before, own] = [words(doc, edu - 1), words(doc, edu)];
   const [giver, name] = step > 0 ? [own, edu + 1] : [before, edu];
-  if (giver.length < 2) throw new Error(`EDU ${name} must keep a word`);
+  if (giver.length < 2) throw new Error(`EDU ${name} must keep at least one word`);
   const [end, start] = step > 0 ? [own[0].end, own[1].start] : [before.at(-2).end, before.at(-1).start];
   const edus = doc.edus.with(edu - 1, { ...doc.edus[edu - 1], end }).with(edu, { ...doc.edus[edu], start });
   return { ...doc, edus };

@@ -1,5 +1,5 @@
-// Why: the signals of relations, the words that mark them, and secondary edges. First what an annotator does to them,
-// as functions from a document to another one (`edits.js`); then how the panel shows them.
+// Signals, the words that mark relations, and secondary edges: first the edits, which are functions from document to
+// document as in `edits.js`, then the panel.
 
 const SIGNAL_TYPES = {
   dm: ["dm"],
@@ -21,15 +21,15 @@ const SIGNAL_TYPES = {
   unsure: ["unsure"],
 };
 
-// Whether two ranges of EDUs, or lists of numbers, are the same.
+// Whether two ranges of EDUs, or lists of numbers, are equal.
 const isSame = (one, other) => String(one ?? "") === String(other ?? "");
 
-// The words that signals number, from 1: tokens, or what white space separates in EDUs.
+// The words that signals refer to, numbered from 1: tokens or, without tokens, the words of EDUs split at white space.
 function numberedWords(doc) {
   return doc.tokens?.length ? doc.tokens : doc.edus.flatMap((_, edu) => words(doc, edu));
 }
 
-// After EDUs have changed, words may have other numbers: signals mark the same characters as before.
+// Renumber the words of signals after EDUs have changed, so that they mark the same characters as before.
 function sameWords(before, after) {
   const isTouched = after.signals?.length && !after.tokens?.length && before.edus !== after.edus;
   if (!isTouched || before.text !== after.text) return after;
@@ -43,12 +43,12 @@ function sameWords(before, after) {
   return { ...after, signals };
 }
 
-// A signal of other words; the service writes what they are anew.
+// A signal with other words; the text of its words is dropped, and the service fills it in.
 function withTokens({ words: _, ...signal }, tokens) {
   return { ...signal, tokens: tokens.toSorted((left, right) => left - right) };
 }
 
-// The signals and edges of a document, each with its place in it.
+// The signals and edges of a unit, each with its index in the document.
 function signalsAt(doc, unit, target) {
   const all = (doc.signals ?? []).map((signal, index) => ({ signal, index }));
   return all.filter(({ signal }) => isSame(signal.unit, unit) && isSame(signal.target, target));
@@ -87,9 +87,9 @@ function toggledWord(doc, index, number) {
 
 function checkEdge(doc, edge, others) {
   [edge.source, edge.target].forEach((range) => checkUnit(doc, range));
-  if (isSame(edge.source, edge.target)) throw new Error("a secondary edge must lead to another unit");
+  if (isSame(edge.source, edge.target)) throw new Error("a secondary edge must connect two different units");
   if (others.some((one) => isSame(one.source, edge.source) && isSame(one.target, edge.target))) {
-    throw new Error("there is a secondary edge between these already");
+    throw new Error("these units already have a secondary edge");
   }
 }
 
@@ -98,7 +98,7 @@ function addedEdge(doc, edge) {
   return { ...doc, secondary_edges: [...(doc.secondary_edges ?? []), edge] };
 }
 
-// Change an edge; its signals go with it.
+// Change an edge and its signals.
 function changedEdge(doc, index, changes) {
   const old = doc.secondary_edges[index];
   const edge = { ...old, ...changes };
@@ -109,20 +109,20 @@ function changedEdge(doc, index, changes) {
   return { ...doc, ...(moved && { signals: moved }), secondary_edges: doc.secondary_edges.with(index, edge) };
 }
 
-// Remove an edge, and its signals with it.
+// Remove an edge and its signals.
 function removedEdge(doc, index) {
   const { source, target } = doc.secondary_edges[index];
   const left = doc.signals?.filter((one) => !(isSame(one.unit, source) && isSame(one.target, target)));
   return { ...doc, ...(left && { signals: left }), secondary_edges: doc.secondary_edges.toSpliced(index, 1) };
 }
 
-// What the service needs to draw them.
+// The parts of a document that are needed to draw signals and edges.
 function layersOf({ signals, secondary_edges: edges, tokens }) {
   if (!signals?.length && !edges?.length) return {};
   return { ...(signals && { signals }), ...(edges && { secondary_edges: edges }), ...(tokens && { tokens }) };
 }
 
-// The words of a signal, as people read them.
+// The words of a signal, for display.
 function markName(doc, signal) {
   const all = numberedWords(doc);
   const found = (signal.tokens ?? []).map((number) => all[number - 1]).filter(Boolean);
@@ -130,9 +130,9 @@ function markName(doc, signal) {
   return shown ? `“${shown.length > 40 ? `${shown.slice(0, 39)}…` : shown}”` : "no words";
 }
 
-// The panel: below the tools of a unit, what marks its relation, and the edges from it and to it.
+// The panel: below the tools of a unit, the signals of its relation and its secondary edges.
 
-let marking = null; // the number of the signal whose words are being chosen
+let marking = null; // the index of the signal whose words are being chosen
 
 function whyTools(place) {
   const { doc } = bench;
@@ -143,11 +143,11 @@ function whyTools(place) {
   const shown = [...ofUnit, ...edges.flatMap(({ edge }) => ofEdge(edge))];
   if (!shown.includes(marking)) marking = null;
   const add = () => {
-    say("choose its words");
+    say("choose the words of the signal");
     const signal = { unit: range, type: "dm", subtype: "dm", tokens: [] };
     return stepMarking(doc.signals?.length ?? 0, addedSignal(doc, signal));
   };
-  const addEdge = () => pick(`choose what EDUs ${rangeName(range)} relate to`, (target) => linked(range, target));
+  const addEdge = () => pick(`choose the unit that EDUs ${rangeName(range)} relate to`, (target) => linked(range, target));
   return [
     make(
       "div",
@@ -157,14 +157,14 @@ function whyTools(place) {
         edgeRow(doc, range, edge, index),
         ...ofEdge(edge).map((number) => signalRow(doc, number)),
       ]),
-      ...(place.parent ? [button("Add a signal", "Words that mark its relation", add, { id: "add-signal" })] : []),
-      button("Add an edge to…", "A relation beside the tree, from this unit", addEdge, { id: "add-edge" }),
+      ...(place.parent ? [button("Add a signal", "Mark words that signal the relation", add, { id: "add-signal" })] : []),
+      button("Add an edge to…", "Add a secondary edge from this unit to another one", addEdge, { id: "add-edge" }),
       ...(marking === null ? [] : [wordChoice(doc, range)]),
     ),
   ];
 }
 
-// Take a step after which the words of a signal can be chosen, or no longer.
+// Take a step after which the words of this signal can be chosen; null ends choosing.
 function stepMarking(index, doc, select = bench.selected) {
   marking = index;
   return step(doc, { select });
@@ -174,7 +174,7 @@ function linked(source, target) {
   const edge = { source, target, relation: places(bench.doc.tree)[0].node.relation };
   const number = bench.doc.signals?.length ?? 0;
   const signal = { unit: source, type: "orphan", subtype: "orphan", tokens: [], target };
-  say("an edge: choose its relation, and the words that mark it");
+  say("edge added: choose its relation and the words that mark it");
   return stepMarking(number, addedSignal(addedEdge(bench.doc, edge), signal), source);
 }
 
@@ -186,7 +186,7 @@ function signalRow(doc, index) {
     const [type, subtype] = event.target.value.split(" ");
     return attempt(() => step(changedSignal(bench.doc, index, { type, subtype })));
   };
-  const menu = make("select", { "aria-label": "What marks the relation", id: `signal-${index}`, change });
+  const menu = make("select", { "aria-label": "Type of the signal", id: `signal-${index}`, change });
   for (const kind of new Set([...kinds, own])) {
     const [type, name] = [kind.split(" ")[0], kind.split(" ").slice(1).join(" ")];
     const shown = type === name ? type : `${type}: ${name.replaceAll("_", " ")}`;
@@ -202,9 +202,9 @@ function signalRow(doc, index) {
   return make(
     "span",
     { class: signal.target ? "signal of-edge" : "signal" },
-    button(name, "Choose its words", toggle, { "aria-pressed": String(marking === index), id: `words-${index}` }),
+    button(name, "Choose the words of the signal", toggle, { "aria-pressed": String(marking === index), id: `words-${index}` }),
     menu,
-    ...(signal.target ? [] : [button("Move…", "It marks another unit", move, { id: `move-signal-${index}` })]),
+    ...(signal.target ? [] : [button("Move…", "Move the signal to another unit", move, { id: `move-signal-${index}` })]),
     button("×", `Remove the signal ${name}`, () => stepMarking(null, removedSignal(bench.doc, index)), {
       "aria-label": `Remove the signal ${name}`,
       id: `remove-signal-${index}`,
@@ -215,7 +215,7 @@ function signalRow(doc, index) {
 function edgeRow(doc, range, edge, index) {
   const isFrom = isSame(edge.source, range);
   const change = (relation) => step(changedEdge(bench.doc, index, { relation }));
-  const menu = button(edge.relation, "Choose its relation", () => openPalette(edge.relation, change), {
+  const menu = button(edge.relation, "Choose the relation of the edge", () => openPalette(edge.relation, change), {
     "aria-label": `Relation of the edge: ${edge.relation}`,
     "aria-haspopup": "dialog",
     class: "relation",
@@ -226,7 +226,7 @@ function edgeRow(doc, range, edge, index) {
   const move = () => pick(moving, (unit) => stepMarking(null, changedEdge(bench.doc, index, { [end]: unit }), range));
   const n = signalsAt(doc, edge.source, edge.target).length;
   const remove = () => {
-    if (n) say(`removed with ${n} signal${n > 1 ? "s" : ""} of the edge; undo brings them back`);
+    if (n) say(`edge removed with ${n} signal${n > 1 ? "s" : ""}; undo restores them`);
     return stepMarking(null, removedEdge(bench.doc, index));
   };
   const name = isFrom ? `⇢ ${rangeName(edge.target)}` : `${rangeName(edge.source)} ⇢`;
@@ -235,7 +235,7 @@ function edgeRow(doc, range, edge, index) {
     { class: "signal edge-row" },
     name,
     menu,
-    button("Move…", `Another ${end}`, move, { id: `move-edge-${index}` }),
+    button("Move…", `Choose another ${end}`, move, { id: `move-edge-${index}` }),
     button("×", "Remove the edge and its signals", remove, {
       "aria-label": `Remove the edge ${name}`,
       id: `remove-edge-${index}`,
@@ -243,7 +243,7 @@ function edgeRow(doc, range, edge, index) {
   );
 }
 
-// The words that can be chosen: those of the unit and of its neighbours above, or further ones that are marked already.
+// The words that can be chosen: those of the unit and of the unit above it, and any other words already marked.
 const MOST_WORDS = 120;
 
 function wordChoice(doc, range) {
@@ -255,14 +255,14 @@ function wordChoice(doc, range) {
   const own = doc.edus[unit[0]].start;
   const all = numberedWords(doc).map((word, at) => ({ ...word, number: at + 1 }));
   const inside = all.filter((word) => word.start >= start && word.end <= end);
-  // Of a long unit those around its start, where most markers are.
+  // In a long unit, only the words around its start, where most markers are.
   const first = Math.max(0, inside.findIndex((word) => word.start >= own) - MOST_WORDS / 4);
   const shown = new Set(inside.slice(first, first + MOST_WORDS).map((word) => word.number));
   const choice = all.filter((word) => shown.has(word.number) || tokens.includes(word.number));
   const one = ({ start: from, end: to, number }) => {
     const text = characters(doc).slice(from, to).join("");
     const toggle = () => step(toggledWord(bench.doc, marking, number));
-    return button(text, "Does it mark the relation?", toggle, {
+    return button(text, "Mark or unmark this word", toggle, {
       "aria-pressed": String(tokens.includes(number)),
       id: `word-${number}`,
     });
@@ -270,14 +270,14 @@ function wordChoice(doc, range) {
   return make("span", { class: "words", dir: "auto", role: "group", "aria-label": "Words" }, ...choice.map(one));
 }
 
-// Picking a unit: a click on it, or Enter where the focus is; Escape leaves all as it was.
+// Picking a unit with a click, or with Enter on the focused node; Escape cancels.
 
 let picking = null;
 
 function pick(message, take) {
   picking = take;
   document.body.classList.add("choosing");
-  say(`${message}: click it, or walk there and press Enter; Escape: leave it`);
+  say(`${message}: click it, or go to it and press Enter; Escape cancels`);
   if (bench.selected) goTo(nodeAt(bench.selected));
 }
 
@@ -285,7 +285,7 @@ function picked(node) {
   const take = picking;
   picking = null;
   document.body.classList.remove("choosing");
-  return node ? attempt(() => take([node.start, node.stop])) : say("left as it was");
+  return node ? attempt(() => take([node.start, node.stop])) : say("nothing changed");
 }
 
 for (const event of ["click", "keydown"]) {
