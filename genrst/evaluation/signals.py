@@ -1,8 +1,8 @@
 """Score signals and secondary edges (eRST, Zeldes et al. 2024) against gold ones.
 
 A signal is scored by its type and words, by its unit in addition, and by the relation that it marks. A secondary edge
-is correct if both ends cover the same text as those of a gold edge. `docs/guides/signals.md` defines all scores. Signals are
-defined in `genrst.document`; trees are scored by `parseval`.
+is correct if both ends cover the same text as those of a gold edge. `docs/guides/signals.md` defines all scores.
+Signals are defined in `genrst.document`; trees are scored by `parseval`.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """The whole network, which computes p(actions, words) of documents with their trees level by level.
 
-Its layers are in `genrst.rnng.layers`, and `docs/concepts/generative-model.md` explains them equation by equation. Search uses the same
-layers one action at a time (`genrst.rnng.scoring`).
+Its layers are in `genrst.rnng.layers`, and `docs/concepts/generative-model.md` explains them equation by equation.
+Search uses the same layers one action at a time (`genrst.rnng.scoring`).
 """
 
 from collections.abc import Sequence
