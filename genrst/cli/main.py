@@ -21,7 +21,7 @@ VERBS = {
     "bulk": "parse whole collections, disk to disk",
     "convert": "convert between RST file formats",
     "evaluate": "score predicted trees against gold ones",
-    "export": "summaries, chunks, tables, dependencies and profiles of trees",
+    "export": "summaries, chunks, tables, dependencies and features of trees",
     "info": "describe a corpus or a model",
     "parse": "find the EDUs and the tree of a text",
     "render": "draw trees, or the difference of two",

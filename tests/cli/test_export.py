@@ -13,7 +13,7 @@ from genrst.document import Document, Signal
 from genrst.formats.files import write, write_documents
 from genrst.formats.json_format import write_json
 from genrst.outputs.chunks import chunk_rows
-from genrst.outputs.profile import profile_rows
+from genrst.outputs.features import profile_rows
 from genrst.outputs.summary import summary_rows
 from genrst.outputs.tables import Row, dependency_rows, unit_rows
 from genrst.trees.node import Leaf, Unit
@@ -216,7 +216,7 @@ BREAKAGES = [
     ("ferry.json --what units --size 5", 2, "--size must go with --what summary, got units"),
     ("ferry.json --what summary --tokens 5", 2, "--tokens must go with --what chunks, got summary"),
     ("ferry.json --what units --scheme li", 2, "--scheme must go with --what dependencies, got units"),
-    ("ferry.json --what units --inventory gum", 2, "--inventory must go with --what profile, got units"),
+    ("ferry.json --what units --inventory gum", 2, "--inventory must go with --what features, got units"),
     ("ferry.json --what summary --size some", 2, "--size must be a share of the words (20%), a number of words (100w)"),
     ("ferry.json --what summary --size -5", 2, "or of EDUs (5), got -5"),
     (f"ferry.json --what summary --size {'9' * 5000}", 2, "--size must be a share"),
