@@ -24,6 +24,7 @@ VERBS = {
     "export": "summaries, chunks, tables, dependencies and features of trees",
     "info": "describe a corpus or a model",
     "parse": "find the EDUs and the tree of a text",
+    "push": "publish a model on the Hugging Face Hub",
     "render": "draw trees, or the difference of two",
     "sample": "draw trees of a text from their distribution",
     "score": "probabilities of texts and trees, and the surprisal of every word",
@@ -35,6 +36,7 @@ VERBS = {
 
 EXTRAS = {
     **{"torch": "torch", "transformers": "torch", "spacy": "spacy", "matplotlib": "plot", "pyarrow": "parquet"},
+    "huggingface_hub": "hub",
     **dict.fromkeys(("uvicorn", "prometheus_client", "starlette", "pydantic"), "serve"),
 }
 """Which extra of the package installs an optional library."""

@@ -40,7 +40,8 @@ def load(
     relations: Relations | None = None,
     signals: bool = False,
 ) -> Parser:
-    """Load a parser by name (`en` if none is given) or from its folder; options replace the model's own settings.
+    """Load a parser by name (`en` if none is given), from its folder, or from the Hugging Face Hub by
+    `hf:USER/NAME@COMMIT`; options replace the model's own settings.
 
     `device` is `auto`, `cpu`, `cuda` or `mps`; `max_stack` bounds the stacks that a step-by-step search follows, unless
     it is word-level; `keep_whole` is what trees do not cut: `sentences`, `paragraphs` or `nothing`. `relations` is

@@ -5,6 +5,7 @@ genrst info
 genrst info GUM --split dev
 genrst info RST-DT
 genrst info en
+genrst info hf:USER/NAME@COMMIT
 genrst info runs/paper/model
 
 Of a corpus every file is read, so this is a dry run: what is odd or cannot be read is listed on standard error, and
@@ -97,7 +98,10 @@ def _describe_corpus(arguments: argparse.Namespace) -> int:
 def _model_folder(name: str) -> Path | None:
     """The folder of a model, by its path or by the name it is installed under; None if there is no such model."""
     from genrst.parser.folders import find_model, installed_models, is_model
+    from genrst.parser.hub import PREFIX
 
+    if name.startswith(PREFIX):
+        return find_model(name)
     path = Path(name)
     if path.is_dir():
         return path if is_model(path) else None
