@@ -162,7 +162,10 @@ def vectors_of(
 
 
 def scores(right: Matrix, predicted: Sequence[Labels], genres: Labels, unseen: NDArray[np.bool_]) -> dict[str, float]:
-    """Accuracy, its spread over seeds, and F1 as a mean over genres, in percent. Shape of `right`: (seeds, documents)"""
+    """Accuracy, its spread over seeds, and F1 as a mean over genres, in percent.
+
+    Shape of `right`: (seeds, documents)
+    """
     of_seeds = right.mean(axis=1)
     return {
         "accuracy": percent(of_seeds.mean(), 1),

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,38 +21,15 @@ from genrst.parser import hub as hub_files
 from genrst.parser.folders import describe_model, find_model, read_parser_config
 from genrst.parser.hub import fetch, is_model_file, pinned
 from tests.cli.program import call
-from tests.parser.hub_server import TOKEN, Hub, running_hub
-from tests.parser.samples import TEXT, write_chart, write_ensemble
+from tests.parser.hub_server import TOKEN, Hub
+from tests.parser.samples import TEXT, write_ensemble
 
-pytest.importorskip("huggingface_hub", reason="not installed: genrst[hub]")
 NAME = "ann/forum"
 
 
-@pytest.fixture(scope="module")
-def chart(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = write_chart(tmp_path_factory.mktemp("models") / "chart")
-    (folder / "README.md").write_text("---\nlicense: mit\n---\n# A chart\n", encoding="utf-8")
-    return folder
-
-
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """A Hub without repositories, a cache without files, and nobody logged in."""
-    from huggingface_hub import constants
-
-    fetch.cache_clear()
-    with running_hub() as running:
-        monkeypatch.setattr(constants, "ENDPOINT", running.address)
-        template = f"{running.address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
-        monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
-            monkeypatch.delenv(name, raising=False)
-        yield running
-    fetch.cache_clear()
+def chart(chart_folder: Path) -> Path:
+    return chart_folder
 
 
 def refused(name: str, error: type[GenrstError] = GenrstError) -> str:
