@@ -113,7 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer()
 
     def _answer(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = self._body()
         path = unquote(urlsplit(self.path).path)
         self.hub.requests.append(f"{self.command} {path}")
         if self.hub.is_down:
@@ -128,6 +128,16 @@ class _Handler(BaseHTTPRequestHandler):
             if match := re.fullmatch(pattern, path):
                 return self._of_commit(match, answer)
         return self._send(404, b"no such page")
+
+    def _body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        parts = []
+        while size := int(self.rfile.readline(), 16):
+            parts.append(self.rfile.read(size))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(parts)
 
     def _of_commit(self, match: re.Match[str], answer: Callable[..., None]) -> None:
         """Answer with files of a commit, if this user may see it."""
