@@ -15,6 +15,8 @@ from tests.parser.hub_server import TOKEN, Hub
 from tests.parser.samples import TEXT, write_ensemble, write_parser
 
 NAME = "ann/forum"
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
+"""What huggingface_hub says to its own HTTP client."""
 
 
 @pytest.fixture
@@ -23,7 +25,9 @@ def folder(chart_folder: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def token(monkeypatch: pytest.MonkeyPatch) -> None:
+def token(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody is logged in, after the fixture of the Hub has seen to it that nobody is."""
+    assert not hub.requests
     monkeypatch.setenv("HF_TOKEN", TOKEN)
 
 

@@ -12,7 +12,7 @@ The token is that of the library huggingface_hub: hf auth login, or the variable
 
 import argparse
 
-from genrst.cli.console import show, waiting
+from genrst.cli.console import show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,13 +31,12 @@ def run(arguments: argparse.Namespace) -> int:
     from genrst.parser.folders import find_model
     from genrst.parser.push import push
 
-    with waiting(f"publishing {arguments.folder}"):
-        name = push(
-            find_model(arguments.folder),
-            arguments.repository,
-            private=arguments.private,
-            license=arguments.license,
-            language=arguments.language,
-        )
+    name = push(
+        find_model(arguments.folder),
+        arguments.repository,
+        private=arguments.private,
+        license=arguments.license,
+        language=arguments.language,
+    )
     show(name)
     return 0
