@@ -65,7 +65,7 @@ def test_a_chart_knows_the_tree(folder: Path, capsys: pytest.CaptureFixture[str]
 
 def test_models_say_how_sure_they_are(folder: Path, capsys: pytest.CaptureFixture[str]):
     """For `genrst export --what features`: a chart of trees, a generative model of words."""
-    features = ["export", folder / "rain.json", "--what", "features", "--json"]
+    features: list[str | Path] = ["export", folder / "rain.json", "--what", "features", "--json"]
     assert json.loads(call(capsys, *features).output)["entropy"] is None
     asked = json.loads(call(capsys, *features, "--uncertainty", folder / "chart", folder / "model").output)
     table = call(capsys, "score", folder / "rain.json", "--model", folder / "model", "--format", "csv").output

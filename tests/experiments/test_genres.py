@@ -91,7 +91,7 @@ def test_a_text_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     (parsed,) = parse_once(documents[:1], str(folder), tmp_path / "trees")
     assert parsed.text == documents[0].text
     assert float(parsed.metadata[ENTROPY]) == pytest.approx(
-        load(folder, device="cpu").distribution(parsed.text).entropy
+        load(folder, device="cpu").distribution(parsed.text or "").entropy
     )
     monkeypatch.setattr(Parser, "distribution", lambda self, item: pytest.fail("it is there"))
     assert list(parse_once(documents[:1], str(folder), tmp_path / "trees")) == [parsed]
