@@ -73,7 +73,7 @@ fuzz: $(VENV)/.dev
 	mkdir -p runs
 	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz.run $(FUZZ) > runs/fuzz.json; status=$$?; cat runs/fuzz.json; exit $$status
 
-# The pictures of the README and the docs, and what the tutorial prints.
+# The pictures of the README and the docs, and what the notebooks print.
 pictures: $(VENV)/.dev
 	$(BIN)/python -m docs.make_pictures
 	$(BIN)/python -m docs.notebook

@@ -1,6 +1,6 @@
-"""The tutorial: a notebook that is run without Jupyter, and written as Markdown for the site.
+"""Notebooks that are run without Jupyter, and written as Markdown for the site: the tutorial, and that of a guide.
 
-`python -m docs.notebook` runs its cells again and keeps what they print.
+`python -m docs.notebook` runs their cells again and keeps what they print.
 """
 
 import contextlib
@@ -16,6 +16,9 @@ from typing import Any
 from genrst.io import write_atomically
 
 TUTORIAL = Path(__file__).parent / "tutorial.ipynb"
+GENRES = Path(__file__).parent / "guides" / "features.ipynb"
+NOTEBOOKS = {TUTORIAL: "tutorial.md", GENRES: "guides/which_genre.md"}
+"""All of them, each with the page of the site that it becomes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +89,16 @@ def as_markdown(cells: list[Cell]) -> str:
 
 
 def main() -> None:
-    """Run the tutorial again."""
-    cells = read_cells(TUTORIAL)
+    """Run all notebooks again."""
     here = Path.cwd()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        try:
-            cells = list(run_cells(cells))
-        finally:
-            os.chdir(here)
-    write_cells(cells, TUTORIAL)
+    for path in NOTEBOOKS:
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            try:
+                cells = list(run_cells(read_cells(path)))
+            finally:
+                os.chdir(here)
+        write_cells(cells, path)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Pages are plain Markdown that a code host shows as it is. For the site,
 
-* the tutorial, a notebook, becomes a page;
+* notebooks become pages;
 * files outside docs/ that pages link to become part of the site, under repository/: Markdown as pages, others as they
   are; so every link leads somewhere, and the site needs no host for the code;
 * `<!-- ::: genrst.load -->` becomes the documentation of that name, from its docstrings;
@@ -19,20 +19,21 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
 from docs.commands import as_markdown as describe_verbs
-from docs.notebook import TUTORIAL, as_markdown, read_cells
+from docs.notebook import NOTEBOOKS, as_markdown, read_cells
 
 ROOT = Path(__file__).parent.parent
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)]*)?\))")
 VERBS = "<!-- ::: verbs -->"
 NAME = re.compile(r"<!-- (::: genrst[\w.]+) -->")
 OUTSIDE = "repository"
-NOTEBOOK = f"docs/{TUTORIAL.name}"
-PAGE = "tutorial.md"
+PAGES = {path.relative_to(ROOT).as_posix(): page for path, page in NOTEBOOKS.items()}
+"""The pages of notebooks, which are named by their places in the repository."""
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """Add the tutorial, and the files outside docs/ that pages link to, and those that these link to."""
-    files.append(File.generated(config, PAGE, content=as_markdown(read_cells(TUTORIAL))))
+    """Add the notebooks, and the files outside docs/ that pages link to, and those that these link to."""
+    for notebook, page in NOTEBOOKS.items():
+        files.append(File.generated(config, page, content=as_markdown(read_cells(notebook))))
     pending = [place_in_repository(file.src_uri) for file in files.documentation_pages()]
     while pending:
         for target in targets(pending.pop()):
@@ -63,7 +64,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 def targets(place: str) -> Iterator[str]:
     """The files of the repository that a page links to."""
     path = ROOT / place
-    text = as_markdown(read_cells(path)) if place == NOTEBOOK else path.read_text(encoding="utf-8")
+    text = as_markdown(read_cells(path)) if place in PAGES else path.read_text(encoding="utf-8")
     for link in LINK.finditer(text):
         target = resolve(place, link[2])
         if target is not None:
@@ -84,13 +85,14 @@ def place_on_site(place: str) -> str:
     >>> place_on_site("docs/security.md"), place_on_site("benchmarks/README.md"), place_on_site("docs/tutorial.ipynb")
     ('security.md', 'repository/benchmarks/README.md', 'tutorial.md')
     """
-    if place == NOTEBOOK:
-        return PAGE
+    if place in PAGES:
+        return PAGES[place]
     return place.removeprefix("docs/") if place.startswith("docs/") else f"{OUTSIDE}/{place}"
 
 
 def place_in_repository(uri: str) -> str:
     """The inverse of `place_on_site`."""
-    if uri == PAGE:
-        return NOTEBOOK
+    for place, page in PAGES.items():
+        if uri == page:
+            return place
     return uri.removeprefix(f"{OUTSIDE}/") if uri.startswith(f"{OUTSIDE}/") else f"docs/{uri}"

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from genrst.formats.json_format import document_from_dict, document_to_dict
     from genrst.formats.texts import read_text
     from genrst.outputs.chunks import Chunk, chunks
-    from genrst.outputs.profile import profile, profile_rows
+    from genrst.outputs.features import feature_rows, features, profile, profile_rows
     from genrst.outputs.summary import summary, summary_text
     from genrst.outputs.tables import dependency_rows, unit_rows, write_rows
     from genrst.parser.loading import load
@@ -62,7 +62,7 @@ __all__ = [
     "InputError", "Leaf", "MissingDependencyError", "ModelNotFoundError", "Node", "OutputError", "Parser",
     "ParserWarning", "SecondaryEdge", "Signal", "Span", "Text", "Token", "TrainingError", "Tree", "TreeError", "Unit",
     "UnknownLabelError", "UsageError", "__version__", "binarise", "chunks", "dependency_rows", "document_from_dict",
-    "document_to_dict", "evaluate",
+    "document_to_dict", "evaluate", "feature_rows", "features",
     "flatten", "importance", "load", "load_corpus", "profile", "profile_rows", "read", "read_documents",
     "read_text", "render_difference_html", "render_difference_image", "render_difference_svg", "render_html",
     "render_image", "render_svg", "render_text", "summary", "summary_text", "unit_rows", "write", "write_documents",
@@ -80,7 +80,7 @@ _LAZY = {
         "formats.texts": "read_text",
         "formats.json_format": "document_from_dict document_to_dict",
         "outputs.chunks": "Chunk chunks",
-        "outputs.profile": "profile profile_rows",
+        "outputs.features": "feature_rows features profile profile_rows",
         "outputs.summary": "summary summary_text",
         "outputs.tables": "dependency_rows unit_rows write_rows",
         "parser.loading": "load",

@@ -67,6 +67,7 @@ ONLY_IN = {
     "onnxruntime": {"encoder"},
     "transformers": {"encoder"},
     "tokenizers": {"encoder"},
+    "huggingface_hub": {"encoder", "parser"},
     "spacy": {"text", "bulk", "integrations"},
 }
 """Where heavy packages are imported."""

@@ -21,9 +21,10 @@ VERBS = {
     "bulk": "parse a whole collection of documents",
     "convert": "convert between RST file formats",
     "evaluate": "score predicted trees against gold trees",
-    "export": "turn trees into summaries, chunks, tables or dependencies",
+    "export": "turn trees into summaries, chunks, tables, dependencies or features",
     "info": "describe a corpus or a model",
     "parse": "find the EDUs and the tree of a text",
+    "push": "publish a model on the Hugging Face Hub",
     "render": "draw trees, or the difference between two",
     "sample": "sample trees of a text from the model's distribution",
     "score": "compute log-probabilities of texts and trees, and word surprisal",
@@ -35,6 +36,7 @@ VERBS = {
 
 EXTRAS = {
     **{"torch": "torch", "transformers": "torch", "spacy": "spacy", "matplotlib": "plot", "pyarrow": "parquet"},
+    "huggingface_hub": "hub",
     **dict.fromkeys(("uvicorn", "prometheus_client", "starlette", "pydantic"), "serve"),
 }
 """Which extra of the package installs an optional library."""

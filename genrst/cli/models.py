@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 def add_model_arguments(parser: argparse.ArgumentParser, title: str = "model") -> "argparse._ArgumentGroup":
     """Add the arguments that choose a parser, and return their group."""
     group = parser.add_argument_group(title)
-    group.add_argument("--model", metavar="NAME|DIR", help=f"an installed model or a folder (default: {DEFAULT_MODEL})")
+    group.add_argument(
+        "--model",
+        metavar="NAME|DIR|hf:…",
+        help=f"an installed model, a folder or hf:USER/NAME@COMMIT (default: {DEFAULT_MODEL})",
+    )
     group.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda", "mps"), help="default: auto")
     group.add_argument(
         "--pipeline", metavar="NAME", help="a spaCy pipeline (default: the model's, or the best one installed)"

@@ -1,1 +1,1 @@
-"""What people do with trees: summaries, chunks for retrieval, tables, dependencies, profiles."""
+"""What people do with trees: summaries, chunks for retrieval, tables, dependencies, features."""

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import genrst.parser.hub as hub
 import genrst.storage as storage
 from genrst.errors import ConfigError, GenrstError, ModelNotFoundError, OutputError, UsageError
 from genrst.io import decode
@@ -92,8 +93,10 @@ def is_ensemble(folder: Path) -> bool:
 
 
 def find_model(name: str | Path | None = None) -> Path:
-    """Return the folder of a model, given its installed name (default: `en`) or the folder itself."""
+    """Return the folder of a model, given its installed name (default: `en`), its name on the Hub, or the folder."""
     name = DEFAULT_MODEL if name is None else name
+    if str(name).startswith(hub.PREFIX):
+        return hub.fetch(str(name))
     if (installed := _find_installed(str(name))) is not None:
         return installed
     if not _is_folder(Path(name)):
@@ -126,7 +129,7 @@ def read_parser_config(folder: Path) -> ParserConfig:
     kind = read_kind(folder)
     return replace(
         config,
-        name=config.name or folder.resolve().name,
+        name=config.name or hub.name_of(folder),
         search=config.search or SEARCHES[kind][0],
         keep_whole=config.keep_whole or ("sentences" if kind == "chart" else "nothing"),
     )

@@ -40,8 +40,9 @@ def load(
     relations: Relations | None = None,
     signals: bool = False,
 ) -> Parser:
-    """Load a parser by name (default: `en`) or from its folder; options override the settings of the model.
+    """Load a parser by name (default: `en`), from its folder, or from the Hugging Face Hub (`hf:USER/NAME@COMMIT`).
 
+    Options override the settings of the model.
     `device` is `auto`, `cpu`, `cuda` or `mps`. `max_stack` limits the stacks of a step-by-step search, except for
     word-level search. `keep_whole` names the text units that trees must not split: `sentences`, `paragraphs` or
     `nothing`. `relations` is `coarse` or `fine`, for chart parsers that have fine relations. With `signals`, documents

@@ -13,11 +13,10 @@ from genrst.document import Document, Signal
 from genrst.formats.files import write, write_documents
 from genrst.formats.json_format import write_json
 from genrst.outputs.chunks import chunk_rows
-from genrst.outputs.profile import profile_rows
+from genrst.outputs.features import feature_rows
 from genrst.outputs.summary import summary_rows
 from genrst.outputs.tables import Row, dependency_rows, unit_rows
 from genrst.trees.node import Leaf, Unit
-from genrst.trees.relations import load_inventory
 from tests.cli.program import call, give_input, shell
 from tests.miniatures import write_gum
 from tests.outputs.samples import chain, ferry, one_edu, segmented, textless
@@ -33,9 +32,10 @@ EXPECTED: dict[str, list[Row]] = {
     "units": [*unit_rows(ferry())],
     "dependencies": [*dependency_rows(ferry(), "li")],
     "dependencies --scheme hirao": [*dependency_rows(ferry(), "hirao")],
-    "profile": [*profile_rows([ferry()])],
-    "profile --inventory gum": [*profile_rows([ferry()], load_inventory("gum"))],
-    "profile --inventory open": [*profile_rows([ferry()], load_inventory("open"))],
+    "features": [*feature_rows([ferry()])],
+    "profile": [*feature_rows([ferry()])],
+    "features --inventory gum": [*feature_rows([ferry()], "gum")],
+    "profile --inventory open": [*feature_rows([ferry()], "open")],
 }
 
 
@@ -109,7 +109,8 @@ def test_text(capsys: pytest.CaptureFixture[str]):
     profile = text("ferry.json", "--what", "profile").splitlines()
     assert ["n_edus", "8"] in [line.split() for line in profile]
     assert ["promoted_first", "0"] in [line.split() for line in profile]
-    assert not any(line.startswith(("count_cause", "n_sentences")) for line in profile)
+    assert not any(line.startswith(("count_cause", "n_sentences", "pair_cause")) for line in profile)
+    assert ["motif_NN_right_EDU", "0.1429"] in [line.split() for line in profile]
 
 
 def test_several_documents_have_titles(world: Path, capsys: pytest.CaptureFixture[str]):
@@ -220,7 +221,9 @@ BREAKAGES = [
     ("ferry.json --what units --size 5", 2, "--size works only with --what summary, got units"),
     ("ferry.json --what summary --tokens 5", 2, "--tokens works only with --what chunks, got summary"),
     ("ferry.json --what units --scheme li", 2, "--scheme works only with --what dependencies, got units"),
-    ("ferry.json --what units --inventory gum", 2, "--inventory works only with --what profile, got units"),
+    ("ferry.json --what units --inventory gum", 2, "--inventory works only with --what features, got units"),
+    ("ferry.json --what units --uncertainty en", 2, "--uncertainty works only with --what features, got units"),
+    ("ferry.json --what features --uncertainty nothing", 1, "no model or folder named 'nothing'"),
     ("ferry.json --what summary --size some", 2, "--size must be a share of the words (20%), a number of words (100w)"),
     ("ferry.json --what summary --size -5", 2, "or of EDUs (5), got -5"),
     (f"ferry.json --what summary --size {'9' * 5000}", 2, "--size must be a share"),

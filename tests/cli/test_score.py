@@ -9,6 +9,7 @@ import pytest
 
 from genrst.document import Document
 from genrst.formats.files import write
+from genrst.parser.loading import load
 from genrst.trees.node import Leaf, Unit
 from tests.cli.program import call
 from tests.parser.samples import write_chart, write_parser
@@ -60,6 +61,19 @@ def test_a_chart_knows_the_tree(folder: Path, capsys: pytest.CaptureFixture[str]
     row = json.loads(call(capsys, *words, "--json").output)
     assert row["log_p_tree"] < 0
     assert call(capsys, *words).output == f"# rain\nlog p(tree | words) {row['log_p_tree']:.2f}\n"
+
+
+def test_models_say_how_sure_they_are(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """For `genrst export --what features`: a chart of trees, a generative model of words."""
+    features: list[str | Path] = ["export", folder / "rain.json", "--what", "features", "--json"]
+    assert json.loads(call(capsys, *features).output)["entropy"] is None
+    asked = json.loads(call(capsys, *features, "--uncertainty", folder / "chart", folder / "model").output)
+    table = call(capsys, "score", folder / "rain.json", "--model", folder / "model", "--format", "csv").output
+    words = [float(row["nats"]) for row in csv.DictReader(io.StringIO(table)) if row["part"] == "word"]
+    assert asked["surprisal"] == pytest.approx(sum(words) / 2)
+    entropy = load(folder / "chart", device="cpu").distribution(RAIN).entropy
+    assert asked["entropy"] == pytest.approx(entropy / 2)
+    assert json.loads(call(capsys, *features, "--uncertainty", folder / "chart").output)["surprisal"] is None
 
 
 @pytest.mark.slow

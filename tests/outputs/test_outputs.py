@@ -10,7 +10,7 @@ from genrst.corpora.corpus import load_corpus
 from genrst.document import Document
 from genrst.errors import GenrstError
 from genrst.outputs.chunks import chunk_rows, chunks
-from genrst.outputs.profile import profile
+from genrst.outputs.features import profile
 from genrst.outputs.summary import summary, summary_rows, summary_text
 from genrst.outputs.tables import Row, dependency_rows, unit_rows
 from tests.outputs.samples import segmented

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from genrst.document import Document, SecondaryEdge, Signal
 from genrst.errors import MissingDependencyError, UsageError
-from genrst.outputs.profile import profile_rows
+from genrst.outputs.features import profile_rows
 from genrst.outputs.tables import (
     SCHEMES,
     Row,
@@ -305,7 +305,7 @@ def test_a_missing_pyarrow_is_one_clear_line(monkeypatch: pytest.MonkeyPatch):
 def test_pyarrow_is_loaded_only_when_needed():
     program = (
         "import io, sys\n"
-        "from genrst.outputs import chunks, profile, summary, tables\n"
+        "from genrst.outputs import chunks, features, summary, tables\n"
         "tables.write_rows([{'a': 1}], io.BytesIO(), 'csv')\n"
         "print({'pyarrow', 'numpy', 'pandas', 'genrst.corpora'} & set(sys.modules))"
     )

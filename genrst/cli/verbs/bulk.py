@@ -136,6 +136,7 @@ def make_job(arguments: argparse.Namespace) -> "Job":
     from genrst.bulk.inputs import Choice, Columns
     from genrst.bulk.run import Job, Shard
     from genrst.bulk.work import Settings
+    from genrst.parser.hub import pinned
     from genrst.parser.loading import warn_of_options
 
     if not (arguments.timeout > 0 and arguments.max_characters > 0):
@@ -144,7 +145,7 @@ def make_job(arguments: argparse.Namespace) -> "Job":
     options = replace(load_options(arguments), device=_choose_device(arguments))
     warn_of_options(arguments.model, options)
     settings = Settings(
-        model=arguments.model,
+        model=pinned(arguments.model),
         load=options,
         columns=Columns(arguments.text_column, arguments.id_column),
         max_characters=arguments.max_characters,

@@ -1,10 +1,11 @@
-"""Export trees as summaries, chunks for retrieval, profiles, or tables of units, dependencies or markers.
+"""Export trees as summaries, chunks for retrieval, features, or tables of units, dependencies or markers.
 
   genrst export article.rs3 --what summary --size 20%
   genrst export corpus/ --what chunks --tokens 200 --format json
   genrst export corpus/ --what units --output units.csv
-  genrst export corpus/ --what profile --output features.parquet
+  genrst export corpus/ --what features --output features.parquet
   genrst export article.txt --what chunks
+  genrst export corpus/ --what features --uncertainty en en-generative --output features.csv
   genrst export GUM/rs4/ --what markers --output markers.csv
 
 IN is a file or folder in any format that genrst reads; a text (.txt, .md) is parsed first, as by genrst parse. Offsets
@@ -14,6 +15,7 @@ from 1 in plain text. A document that cannot be read or has no tree is reported 
 
 import argparse
 import io
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -27,11 +29,10 @@ from genrst.cli.outputs import SUMMARY_SIZES, add_output_arguments, check_suffix
 from genrst.document import Document, require_tree
 from genrst.errors import GenrstError, UsageError
 from genrst.outputs.chunks import DEFAULT_TOKENS, chunk_rows
+from genrst.outputs.features import UNCERTAINTY, feature_rows
 from genrst.outputs.markers import marker_rows
-from genrst.outputs.profile import profile_rows
 from genrst.outputs.summary import SummarySize, join_edus, summary_rows
 from genrst.outputs.tables import Row, RowFormat, dependency_rows, unit_rows, write_rows
-from genrst.trees.relations import load_inventory
 
 FORMATS = {".txt": "text", ".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet"}
 """The names of formats, by file suffix."""
@@ -45,9 +46,12 @@ _OPTIONS = {
     "tokens": "chunks",
     "min_tokens": "chunks",
     "scheme": "dependencies",
-    "inventory": "profile",
+    "inventory": "features",
+    "uncertainty": "features",
 }
 _TEXT_WIDTH = 60
+_MANY = re.compile("^(count|share|motif|pair)_|^(sentence|paragraph|document)_share_")
+"""Features that most documents do not have."""
 _EDU_COLUMNS = ("edu", "head", "first_edu", "last_edu")
 
 
@@ -57,8 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--what",
         required=True,
-        choices=("summary", "chunks", "units", "dependencies", "profile", "markers"),
-        help="kind of export",
+        choices=("summary", "chunks", "units", "dependencies", "features", "profile", "markers"),
+        help="kind of export; profile is another name for features",
     )
     parser.add_argument("--size", help=f"size of a summary: {SUMMARY_SIZES} (default: 20%%)")
     parser.add_argument(
@@ -80,13 +84,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--inventory",
         choices=("rstdt", "gum", "open"),
-        help="relations of a profile (default: the set that fits the labels)",
+        help="relations of the features (default: the set that fits the labels)",
+    )
+    parser.add_argument(
+        "--uncertainty",
+        metavar="MODEL",
+        nargs="+",
+        help="models that add the entropy of trees (a chart) or the surprisal of words (a generative model)",
     )
     add_output_arguments(parser, tuple(dict.fromkeys(FORMATS.values())), "text", "a file")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Export all documents; return 1 if any could not be exported."""
+    arguments.what = "features" if arguments.what == "profile" else arguments.what
     format, make_rows = _choose_format(arguments), _row_maker(arguments)
     failures = Failures()
     sources = find_documents(arguments, has_corpora=True)
@@ -98,11 +109,11 @@ def run(arguments: argparse.Namespace) -> int:
     if first is None:
         return failures.status
     documents = chain([first], documents)
-    # The columns of profiles depend on all documents.
+    # The columns of features depend on all documents.
     if arguments.what == "markers":
         tables: Tables = iter([_markers(list(documents))])
     elif make_rows is None:
-        tables = _profiles(list(documents), arguments)
+        tables = _features(list(documents), arguments)
     else:
         tables = ((document, make_rows(document)) for document in documents)
     _write(tables, format, arguments, guard)
@@ -166,9 +177,24 @@ def _with_tree(sources: Sequence[Source[Document]], failures: Failures) -> Itera
             yield document
 
 
-def _profiles(documents: Sequence[Document], arguments: argparse.Namespace) -> Tables:
-    inventory = load_inventory(arguments.inventory) if arguments.inventory else None
-    return zip(documents, ([row] for row in profile_rows(documents, inventory)), strict=True)
+def _features(documents: Sequence[Document], arguments: argparse.Namespace) -> Tables:
+    rows = feature_rows(documents, arguments.inventory, ask=_ask(arguments.uncertainty or ()))
+    return zip(documents, ([row] for row in rows), strict=True)
+
+
+def _ask(models: Sequence[str]) -> Callable[[Document], dict[str, float | None]]:
+    """What asks models how sure they are of a document."""
+    if not models:
+        return lambda document: {}
+    from genrst.cli.verbs.score import load_uncertainty
+
+    asked = [load_uncertainty(name) for name in models]
+
+    def ask(document: Document) -> dict[str, float | None]:
+        answers = [one(document) for one in asked]
+        return {name: next((one[name] for one in answers if name in one), None) for name in UNCERTAINTY}
+
+    return ask
 
 
 def _markers(documents: Sequence[Document]) -> tuple[Document, Sequence[Row]]:
@@ -195,7 +221,7 @@ def _format(what: str, document: Document, rows: Sequence[Row]) -> str:
         return inert(join_edus(document, [row["edu"] for row in rows]))
     if what == "chunks":
         return "\n\n".join(map(_chunk, rows))
-    return _profile(rows[0]) if what == "profile" else _table(rows)
+    return _vector(rows[0]) if what == "features" else _table(rows)
 
 
 def _chunk(row: Row) -> str:
@@ -213,10 +239,10 @@ def _table(rows: Sequence[Row]) -> str:
     return "\n".join("  ".join(map(str.ljust, cells, widths)).rstrip() for cells in lines)
 
 
-def _profile(row: Row) -> str:
-    """Format a profile, one feature per line, without unknown features and relations that do not occur."""
+def _vector(row: Row) -> str:
+    """Format features, one per line, without unknown ones and relations that do not occur."""
     known = {name: value for name, value in row.items() if value is not None and name != "document"}
-    shown = {inert(name): value for name, value in known.items() if value or not name.startswith(("count_", "share_"))}
+    shown = {inert(name): value for name, value in known.items() if value or not _MANY.search(name)}
     width = max(map(len, shown))
     return "\n".join(f"{name:<{width}}  {value:.4g}" for name, value in shown.items())
 

@@ -4,6 +4,7 @@
   genrst info GUM --split dev
   genrst info RST-DT
   genrst info en
+  genrst info hf:USER/NAME@COMMIT
   genrst info runs/paper/model
 
 Without an argument, the installed models are listed. Every file of a corpus is read, so this is also a dry run:
@@ -96,7 +97,10 @@ def _describe_corpus(arguments: argparse.Namespace) -> int:
 def _model_folder(name: str) -> Path | None:
     """Return the folder of a model, given its path or its installed name; None if there is no such model."""
     from genrst.parser.folders import find_model, installed_models, is_model
+    from genrst.parser.hub import PREFIX
 
+    if name.startswith(PREFIX):
+        return find_model(name)
     path = Path(name)
     if path.is_dir():
         return path if is_model(path) else None

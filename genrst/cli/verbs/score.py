@@ -18,6 +18,7 @@ probability of the layout takes their place.
 
 import argparse
 import io
+import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
@@ -178,6 +179,26 @@ def _of_model(parser: "Parser", proposal: "Parser | None", arguments: argparse.N
         return row
 
     return score
+
+
+def load_uncertainty(name: str) -> Callable[[Document], dict[str, float]]:
+    """A model that says of documents with trees, in nats, how sure it is: see `genrst.features`."""
+    from genrst.parser.loading import load
+
+    parser = load(name)
+    if parser.finder.has_distributions:
+        return lambda document: {"entropy": parser.distribution(document).entropy}
+    from genrst.rnng.finder import RnngFinder
+    from genrst.rnng.likelihood import score_tree
+
+    finder = parser.finder
+    assert isinstance(finder, RnngFinder)
+
+    def surprisal(document: Document) -> dict[str, float]:
+        words = [nats for edu in score_tree(finder, document).edus for _, nats in edu.words]
+        return {"surprisal": math.fsum(words)} if words else {}
+
+    return surprisal
 
 
 def _tree_row(score: "TreeScore") -> Row:

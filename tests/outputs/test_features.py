@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genrst.document import Document, Span
-from genrst.outputs.profile import NUCLEARITIES, profile, profile_rows
+from genrst.outputs.features import LEVELS, NUCLEARITIES, feature_rows, features, profile, profile_rows
 from genrst.trees.binarise import binarise
 from genrst.trees.measures import promotion_sets
 from genrst.trees.node import Leaf, Unit, relabel
@@ -147,3 +147,100 @@ def test_deep_trees(kind: str):
     features = profile(chain(2000, *DEEP[kind]))
     assert (features["depth"], features["normalised_depth"]) == (1999, 1999 / 11)
     assert features["skew"] == (1 if DEEP[kind][1] else -1)
+
+
+def test_the_vector_has_a_fixed_length():
+    assert {name: len(features(one_edu(), name)) for name in ("gum", "rstdt")} == {"gum": 496, "rstdt": 634}
+    assert list(features(ferry(), "gum")) == list(features(one_edu(), load_inventory("gum")))
+    assert not any(name.startswith("pair_") for name in features(ferry(), "open")), "they would be too many"
+
+
+def placed() -> Document:
+    """The ferry with sentences and paragraphs: two sentences, then one."""
+    sentences = (Span(0, 32), Span(33, 171), Span(172, 260))
+    return replace(ferry(), sentences=sentences, paragraphs=(Span(0, 171), Span(172, 260)))
+
+
+def test_relations_by_level():
+    found = features(placed(), "rstdt")
+    assert [found[f"{level}_units"] for level in LEVELS] == [5 / 7, 1 / 7, 1 / 7]
+    assert {name: value for name, value in found.items() if name.startswith("sentence_share") and value} == {
+        "sentence_share_NS": 3 / 5,
+        "sentence_share_NN": 2 / 5,
+        "sentence_share_contrast": 1 / 5,
+        "sentence_share_elaboration": 2 / 5,
+        "sentence_share_explanation": 1 / 5,
+        "sentence_share_joint": 1 / 5,
+    }
+    assert found["paragraph_share_explanation"] == 1, "from the first sentence to the second"
+    assert found["document_share_background"] == 1
+
+
+@given(wild_documents())
+def test_levels_that_are_not_known(document: Document):
+    assert not any(value for name, value in features(document, "gum").items() if name.startswith(LEVELS))
+    text = document.text or ""
+    found = features(replace(document, sentences=(Span(0, len(text)),)), "gum")
+    assert found["paragraph_units"] is found["paragraph_share_NS"] is None
+    assert found["sentence_units"] == min(len(document.edus) - 1, 1)
+    assert found["document_units"] == 0
+
+
+@given(wild_documents())
+def test_motifs_are_shares(document: Document):
+    found = features(document, "rstdt")
+    motifs = [number(found, name) for name in found if name.startswith("motif_")]
+    pairs = [number(found, name) for name in found if name.startswith("pair_")]
+    assert (len(motifs), len(pairs)) == (24, 19 * 19)
+    n_units = len(document.edus) - 1
+    assert sum(motifs) == pytest.approx(min(n_units, 1))
+    # Every unit but the root is the child of another one.
+    assert sum(pairs) == pytest.approx(min(max(n_units - 1, 0), 1))
+    of_units = sum(number(found, name) for name in found if name.startswith("motif_") and not name.endswith("EDU"))
+    assert of_units == pytest.approx(max(n_units - 1, 0) / (2 * n_units) if n_units else 0)
+
+
+def test_motifs_of_an_example():
+    found = features(ferry(), "rstdt")
+    pairs = {name: value for name, value in found.items() if name.startswith("pair_") and value}
+    assert pairs == {
+        "pair_background_explanation": 1 / 6,
+        "pair_background_joint": 1 / 6,
+        "pair_elaboration_contrast": 1 / 6,
+        "pair_elaboration_explanation": 1 / 6,
+        "pair_explanation_elaboration": 1 / 6,
+        "pair_joint_elaboration": 1 / 6,
+    }
+    assert found["motif_NS_left_NS"] == found["motif_NS_right_NN"] == 2 / 14
+    assert found["motif_NN_right_EDU"] == 2 / 14
+
+
+def test_depth_and_balance():
+    units = features(ferry(), "rstdt")
+    # Sizes of the units: 8, 5, 4, 2, 2, 3, 2.
+    assert units["mean_depth"] == 26 / 8
+    assert units["balance"] == pytest.approx((3 / 5 + 1 / 4 + 1 + 1 + 1 + 1 / 2 + 1) / 7)
+    assert features(one_edu())["balance"] == features(one_edu())["mean_depth"] == 0
+
+
+def test_what_a_model_says():
+    unknown = features(ferry(), "rstdt")
+    assert (
+        unknown["entropy"] is unknown["surprisal"] is unknown["tree_surprisal"] is unknown["label_probability"] is None
+    )
+    found = features(replace(ferry(), log_probability=-16.0), "rstdt", entropy=4.0, surprisal=160.0)
+    names = ("unit_probability", "label_probability", "tree_surprisal", "entropy", "surprisal")
+    assert [found[name] for name in names] == [0.75, None, 2, 0.5, 20]
+
+
+def test_rows_with_what_a_model_says():
+    rows = list(feature_rows([ferry(), one_edu()], "gum", ask=lambda document: {"entropy": len(document.edus)}))
+    assert [(row["document"], row["entropy"], row["surprisal"]) for row in rows] == [
+        ("ferry", 1, None),
+        ("one", 1, None),
+    ]
+
+
+def test_the_name_that_they_had_first():
+    assert profile(ferry()) == features(ferry())
+    assert list(profile_rows([ferry()])) == list(feature_rows([ferry()]))

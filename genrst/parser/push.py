@@ -1,0 +1,127 @@
+"""Publish the folder of a model on the Hugging Face Hub, in one commit, with a card that the Hub can read."""
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import genrst.storage as storage
+from genrst.errors import ConfigError, ModelNotFoundError, OutputError, UsageError
+from genrst.io import decode
+from genrst.parser.folders import MODELS, describe_model, find_segmenter, read_models, read_parser_config
+from genrst.parser.hub import HUB_FILES, PREFIX, REPOSITORY, make_api, said_clearly, strange_files
+
+TAGS = ("discourse-parsing", "rhetorical-structure-theory")
+_IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9.-]*")
+_HEAD = re.compile(r"\A---\n(.*?)^---(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_KEY = re.compile(r"^([\w-]+):", re.MULTILINE)
+
+
+def push(
+    folder: Path, repository: str, *, private: bool = False, license: str | None = None, language: str = "en"
+) -> str:
+    """Make the repository hold the model of a folder and nothing else; returns the name to load this commit by.
+
+    A repository that does not exist is created. The card must name a licence, unless it is given here.
+    """
+    if not REPOSITORY.fullmatch(repository):
+        raise UsageError(f"a repository must be USER/NAME, got {repository!r}")
+    files = check_folder(folder)
+    card = make_card(folder, repository, license, language)
+    api = make_api()
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, get_token
+
+    if get_token() is None:
+        raise OutputError(f"{repository}: the Hub needs a token to write: hf auth login, or set HF_TOKEN")
+    try:
+        with said_clearly(repository):
+            present, parent = _present(api, repository)
+            if strange := strange_files(present):
+                rule = f"{repository}: the repository must be new or have nothing but the files of a model"
+                raise OutputError(f"{rule}, got {strange}")
+            if parent is None:
+                api.create_repo(repository, private=private, exist_ok=True)
+            operations: list[Any] = [CommitOperationAdd(storage.CARD, card.encode())]
+            operations += [CommitOperationAdd(name, str(folder / name)) for name in files if name != storage.CARD]
+            operations += [CommitOperationDelete(name) for name in sorted({*present} - {*files, storage.CARD})]
+            commit = api.create_commit(
+                repository, operations, commit_message="Upload a model of genrst", parent_commit=parent
+            )
+    except (ConnectionError, ModelNotFoundError) as error:
+        raise OutputError(f"{repository}: cannot be written: {str(error).removeprefix(f'{repository}: ')}") from error
+    return f"{PREFIX}{repository}@{commit.oid}"
+
+
+def _present(api: Any, repository: str) -> tuple[Collection[str], str | None]:  # noqa: ANN401
+    """The files that a repository has, and its latest commit; None if there is no repository."""
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    try:
+        listed = api.model_info(repository)
+    except RepositoryNotFoundError:
+        return (), None
+    return {file.rfilename for file in listed.siblings or ()} - HUB_FILES, listed.sha
+
+
+def check_folder(folder: Path) -> list[str]:
+    """The files of a model that needs no other folder; each is read once, so that nothing damaged is published."""
+    describe_model(folder)
+    segmenter = find_segmenter(folder)
+    places = [place for place, _ in read_models(folder)]
+    places += [segmenter] if segmenter is not None and segmenter.parent != MODELS else []
+    for place in places:
+        if not place.resolve().is_relative_to(folder.resolve()):
+            raise UsageError(
+                f"{folder}: the model must be whole, but it needs {place}; genrst.load(FOLDER).save(NEW) makes a copy "
+                "that is"
+            )
+    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+    if strange := strange_files(files):
+        raise UsageError(f"{folder}: the folder must have nothing but the files of a model, got {strange}")
+    for name in files:
+        if name.endswith(".safetensors"):
+            storage.read_header(folder / name)
+            storage.check_sum(folder / name)
+        elif name.endswith(".json"):
+            storage.read_json(folder / name)
+    return files
+
+
+def make_card(folder: Path, repository: str, license: str | None = None, language: str = "en") -> str:
+    """The card of a model: its own, if it has one, with the settings that the Hub reads."""
+    for option, value in (("license", license), ("language", language)):
+        if value is not None and not _IDENTIFIER.fullmatch(value):
+            raise UsageError(f"--{option} must be as the Hub calls it, such as cc-by-4.0 or en, got {value!r}")
+    path = folder / storage.CARD
+    text = decode(storage.read_file(path), path) if path.is_file() else _new_card(folder, repository)
+    head = _HEAD.match(text)
+    settings = head[1] if head else ""
+    known = set(_KEY.findall(settings))
+    if license is not None and "license" in known:
+        raise UsageError(f"{path}: the card names a licence itself, so --license must not be given, got {license}")
+    if license is None and "license" not in known:
+        raise ConfigError(f"{path}: the card must name a licence, got none; give it by --license, such as cc-by-4.0")
+    missing = {
+        "license": f"license: {license}",
+        "language": f"language: {language}",
+        "library_name": "library_name: genrst",
+        "tags": "\n".join(["tags:", *(f"- {tag}" for tag in TAGS)]),
+    }
+    added = "".join(f"{line}\n" for key, line in missing.items() if key not in known)
+    return f"---\n{settings}{added}---\n{text[head.end() :] if head else text}"
+
+
+def _new_card(folder: Path, repository: str) -> str:
+    facts = describe_model(folder)
+    return f"""
+# {read_parser_config(folder).name}
+
+A parser of rhetorical structure, made with genrst: {facts["n_parameters"]:,} parameters.
+
+```python
+import genrst
+
+parser = genrst.load("hf:{repository}@COMMIT")  # one of the commits of this repository
+print(parser("It rained, so we stayed in."))
+```
+"""
