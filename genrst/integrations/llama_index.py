@@ -83,11 +83,12 @@ class DiscourseNodeParser(NodeParser):
         """Add what documents know. Offsets stay: LlamaIndex looks for the text, which may occur more than once."""
         made = [node for node in nodes if isinstance(node, TextNode)]
         offsets = [(node.start_char_idx, node.end_char_idx) for node in made]
+        parents = [node for node in nodes if node.child_nodes]
         super()._postprocess_parsed_nodes([node for node in nodes if not node.child_nodes], parent_doc_map)
-        for node in nodes:
-            document = parent_doc_map.get(node.ref_doc_id or "")
-            if node.child_nodes and document is not None and self.include_metadata:
-                node.metadata = {**document.metadata}
+        super()._postprocess_parsed_nodes(parents, parent_doc_map)
+        for node in parents:  # they overlap, so there is no order among them
+            node.relationships.pop(NodeRelationship.PREVIOUS, None)
+            node.relationships.pop(NodeRelationship.NEXT, None)
         for one, (start, end) in zip(made, offsets, strict=True):
             one.start_char_idx, one.end_char_idx = start, end
         return nodes

@@ -20,7 +20,8 @@ def data_frame(rows: Iterable[Row]) -> pandas.DataFrame:
     `Float64`.
     """
     listed = list(rows)
-    columns = {name: [row[name] for row in listed] for name in (listed[0] if listed else ())}
+    names = dict.fromkeys(name for row in listed for name in row)
+    columns = {name: [row.get(name) for row in listed] for name in names}
     return pandas.DataFrame({name: pandas.array(cells, _dtype(cells)) for name, cells in columns.items()})
 
 

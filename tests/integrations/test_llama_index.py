@@ -75,7 +75,9 @@ def test_parents():
     assert [(one.start_char_idx, one.end_char_idx) for one in (root, first, second)] == [(0, 258), (0, 172), (33, 172)]
     assert all(one.text == TEXT[one.start_char_idx : one.end_char_idx] for one in nodes)
     assert [one.metadata for one in (root, first, second)] == [{"source": "ferry.txt"}] * 3
-    assert chunks[3].next_node is None
+    assert [one.next_node for one in (chunks[3], root, first, second)] == [None] * 4
+    assert [one.prev_node for one in (root, first, second)] == [None] * 3
+    assert {one.ref_doc_id for one in nodes} == {root.ref_doc_id}
 
 
 def test_retrieved_chunks_are_merged_into_their_parent():

@@ -63,6 +63,12 @@ def test_types_of_columns():
     assert genrst.integrations.polars.data_frame(mixed)["share"].dtype == polars.Float64
 
 
+@pytest.mark.parametrize("through", [pandas_rows, polars_rows])
+def test_rows_with_other_columns(through: Callable[[list[Row]], list[dict[str, Any]]]):
+    """Profiles may have other relations; no column is dropped."""
+    assert through([{"a": 1}, {"b": "x"}]) == [{"a": 1, "b": None}, {"a": None, "b": "x"}]
+
+
 def test_frames_of_nothing():
     assert genrst.integrations.pandas.data_frame(iter(())).shape == (0, 0)
     assert genrst.integrations.polars.data_frame(iter(())).shape == (0, 0)
