@@ -41,7 +41,7 @@ ROOMS: dict[str, set[str]] = {
     "parser": {"trees", "text", "encoder", "chart", "rnng"},
     "bulk": {"formats", "text", "outputs", "parser"},
     "serve": {"trees", "formats", "text", "evaluation", "rendering", "outputs", "chart", "parser"},
-    "integrations": {"trees", "formats", "text", "parser"},
+    "integrations": {"trees", "formats", "text", "outputs", "parser"},
     "cli": {
         *("trees", "formats", "corpora", "evaluation", "rendering", "outputs", "encoder", "rnng", "training"),
         *("parser", "bulk", "serve"),
@@ -69,6 +69,13 @@ ONLY_IN = {
     "tokenizers": {"encoder"},
     "huggingface_hub": {"encoder", "parser"},
     "spacy": {"text", "bulk", "integrations"},
+    "chonkie": {"integrations"},
+    "langchain_core": {"integrations"},
+    "langchain_text_splitters": {"integrations"},
+    "llama_index": {"integrations"},
+    "networkx": {"integrations"},
+    "pandas": {"integrations"},
+    "polars": {"integrations"},
 }
 """Where heavy packages are imported."""
 

@@ -12,7 +12,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-EXTRAS = {"demo": (), "test": ("torch", "spacy", "plot", "parquet", "bulk", "serve", "docs", "dev")}
+ADAPTERS = ("chonkie", "langchain", "llama-index", "networkx", "pandas", "polars")
+EXTRAS = {
+    "demo": (),
+    "test": ("torch", "spacy", "files", "plot", "parquet", "bulk", "serve", "hub", *ADAPTERS, "docs", "dev"),
+}
 EXCLUDED = {"demo": set[str](), "test": {"torch"}}
 """Which build of PyTorch fits depends on the machine."""
 

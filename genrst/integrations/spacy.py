@@ -1,14 +1,16 @@
 """genrst as a component of a spaCy pipeline: `nlp.add_pipe("genrst")`, then `doc._.rst` is a `Document`,
 `doc.spans["edus"]` has its EDUs, and `doc.spans["signals"]` the words of signals, if the parser finds any.
 
-The pipeline's own tokens, sentences, heads and entities are used; nothing is annotated twice. Documents are kept as
-JSON in `doc.user_data`, so that they survive `Doc.to_bytes`, `DocBin` and `nlp.pipe(n_process=2)`.
+The pipeline's own tokens, sentences, heads and entities are used, as far as it has them; nothing is annotated twice. A
+chart such as `en` needs only the tokens, so a blank pipeline will do. Documents are kept as JSON in `doc.user_data`, so
+that they survive `Doc.to_bytes`, `DocBin` and `nlp.pipe(n_process=2)`.
 """
 
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from genrst.document import Document, Span, Token, signal_spans
 from genrst.errors import MissingDependencyError, ParserWarning
 from genrst.formats.json_format import read_json, write_json
 from genrst.parser import Relations, Search
+from genrst.parser.folders import find_model, read_kind
 from genrst.parser.loading import load_with
 from genrst.parser.options import LoadOptions
 from genrst.parser.parser import Parser
@@ -41,7 +44,6 @@ _loading = threading.Lock()
 @Language.factory(
     "genrst",
     assigns=["doc._.rst", "doc.spans"],
-    requires=["token.dep", "token.head", "doc.sents"],
     default_config={"model": None, **asdict(LoadOptions())},
 )
 def make(
@@ -80,6 +82,11 @@ class RstComponent:
                 self._parser = load_with(self._model, self._options)
             return self._parser
 
+    @cached_property
+    def _needs_syntax(self) -> bool:
+        """Whether the model reads the heads of words; charts do not."""
+        return read_kind(find_model(self._model)) != "chart"
+
     def __call__(self, doc: Doc) -> Doc:
         """Parse one text."""
         self._parse([doc])
@@ -95,6 +102,11 @@ class RstComponent:
     def _parse(self, docs: list[Doc]) -> None:
         """Parse all texts with a word; one that cannot be parsed is a warning."""
         wanted = [doc for doc in docs if any(not token.is_space for token in doc)]
+        if self._needs_syntax and not all(doc.has_annotation("DEP") for doc in wanted):
+            raise MissingDependencyError(
+                f"the model {self.parser.config.name!r} needs a dependency parser before genrst in the spaCy pipeline; "
+                "add one, or use 'en', which needs none"
+            )
         documents = [from_spacy(doc) for doc in wanted]
         for doc, outcome in zip(wanted, self.parser.parse_annotated(documents) if documents else [], strict=True):
             if isinstance(outcome, Document):
@@ -122,9 +134,10 @@ def document_of(doc: Doc) -> Document | None:
 
 
 def from_spacy(doc: Doc) -> Document:
-    """The document of an annotated spaCy Doc, one EDU; tokens of white space are left out."""
-    if not doc.has_annotation("DEP"):
-        raise MissingDependencyError("genrst must come after a dependency parser in the spaCy pipeline, got none")
+    """The document of a spaCy Doc, one EDU; tokens of white space are left out.
+
+    Without a dependency parser each token is a root. Without sentences it has none, and the parser finds them.
+    """
     kept = [token for token in doc if not token.is_space]
     numbers = {token.i: number for number, token in enumerate(kept)}
     tokens = tuple(
@@ -132,7 +145,8 @@ def from_spacy(doc: Doc) -> Document:
         Token(token.idx, token.idx + len(token), numbers.get(token.head.i, number), token.dep_, token.tag_)
         for number, token in enumerate(kept)
     )
-    sentences = [Span(sentence.start_char, sentence.end_char) for sentence in doc.sents]
+    spans = doc.sents if doc.has_annotation("SENT_START") else ()
+    sentences = [Span(sentence.start_char, sentence.end_char) for sentence in spans]
     found = paragraphs(doc.text)
     return Document(
         "text",

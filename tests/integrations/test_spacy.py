@@ -2,8 +2,10 @@
 
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import pytest
 import spacy
@@ -13,12 +15,21 @@ from spacy.tokens import Doc, DocBin
 from genrst.chart.finder import ChartFinder
 from genrst.document import Document, Signal
 from genrst.errors import GenrstError, MissingDependencyError, ParserWarning
-from genrst.integrations.spacy import RstComponent, from_spacy
+from genrst.integrations.spacy import RstComponent, from_spacy, make
 from genrst.parser.loading import load, load_with
 from genrst.parser.options import LoadOptions
 from genrst.parser.parser import Failure
 from genrst.trees.node import Leaf
-from tests.parser.samples import PIPELINE, TEXT, check, rnng_finder, write_ensemble, write_parser, write_reading_chart
+from tests.parser.samples import (
+    PIPELINE,
+    TEXT,
+    check,
+    rnng_finder,
+    write_chart,
+    write_ensemble,
+    write_parser,
+    write_reading_chart,
+)
 
 
 @pytest.fixture(scope="module")
@@ -150,12 +161,66 @@ def add_component(model: Path, options: LoadOptions) -> RstComponent:
     return component
 
 
-def test_a_pipeline_without_a_parser(model: Path):
+def test_options_are_those_of_load():
+    """One that is added to `load`, to `LoadOptions` or to the component must be added to all."""
+    options = [field.name for field in fields(LoadOptions)]
+    assert [*signature(load).parameters] == ["name_or_folder", *options]
+    assert [*signature(make).parameters] == ["nlp", "name", "model", *options]
+    defaults = {name: one.default for name, one in signature(load).parameters.items() if name in options}
+    assert asdict(LoadOptions()) == defaults
+    assert Language.get_factory_meta("genrst").default_config == {"model": None, **defaults}
+
+
+def test_every_option_arrives(monkeypatch: pytest.MonkeyPatch):
+    other: dict[str, Any] = {
+        "device": "cpu", "pipeline": "other", "search": "best", "beam": 3, "word_weight": 0.25, "max_stack": None,
+        "keep_whole": "paragraphs", "relations": "coarse", "signals": True,
+    }  # fmt: skip
+    assert {name for name, value in asdict(LoadOptions()).items() if other[name] == value} == set()
+    loaded: list[object] = []
+    monkeypatch.setattr("genrst.integrations.spacy.load_with", lambda *given: loaded.append(given))
+    _ = add_component(Path("model"), LoadOptions(**other)).parser
+    assert loaded == [("model", LoadOptions(**other))]
+
+
+def add_blank(model: Path, *before: str) -> Language:
     nlp = spacy.blank("en")
+    for name in before:
+        nlp.add_pipe(name)
     nlp.add_pipe("genrst", config={"model": str(model)})
-    with pytest.raises(MissingDependencyError, match="must come after a dependency parser"):
+    return nlp
+
+
+def test_a_step_by_step_model_needs_a_parser(model: Path):
+    nlp = add_blank(model)
+    with pytest.raises(MissingDependencyError) as caught:
         nlp("It rained.")
+    assert str(caught.value) == (
+        "the model 'tiny' needs a dependency parser before genrst in the spaCy pipeline; add one, or use 'en', which "
+        "needs none"
+    )
     assert nlp("")._.rst is None
+
+
+def test_a_chart_needs_only_the_text(tmp_path: Path):
+    """It finds what it finds in a plain text; only the words are those of the pipeline."""
+    folder = write_chart(tmp_path)
+    nlp = add_blank(folder)
+    assert (nlp.analyze_pipes() or {})["problems"]["genrst"] == []
+    doc, plain = nlp(TEXT), load(folder)(TEXT)
+    check(doc._.rst, TEXT)
+    assert (doc._.rst.edus, doc._.rst.sentences, doc._.rst.tree) == (plain.edus, plain.sentences, plain.tree)
+    assert [token.start for token in doc._.rst.tokens] == [token.idx for token in doc if not token.is_space]
+    assert [token.head for token in doc._.rst.tokens] == [*range(len(doc._.rst.tokens))]
+    assert [span.text for span in doc.spans["edus"]] == doc._.rst.edu_texts
+
+
+def test_sentences_of_a_pipeline_without_a_parser(tmp_path: Path):
+    """They are used, as far as there are any."""
+    doc = add_blank(write_chart(tmp_path), "sentencizer")(TEXT)
+    assert len(list(doc.sents)) == len(doc._.rst.sentences)
+    starts = [one.start_char for one in doc.sents]
+    assert [one.start for one in doc._.rst.sentences] == starts
 
 
 def test_what_cannot_be_parsed_is_a_warning(nlp: Language, monkeypatch: pytest.MonkeyPatch):

@@ -1,0 +1,163 @@
+"""Discourse chunks for frameworks of retrieval: raw texts in, passages with flat metadata out.
+
+Adapters share this file; each only translates a `Passage` into a class of its library.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TypeAlias, TypedDict
+
+from genrst.document import Document, require_tree
+from genrst.errors import TreeError
+from genrst.outputs.chunks import DEFAULT_TOKENS, Chunk, chunks
+from genrst.outputs.summary import Count, count_words
+from genrst.parser.loading import load
+from genrst.parser.parser import Parser, Text, unwrap
+from genrst.text.raw import check_words
+from genrst.trees.binarise import flatten
+from genrst.trees.node import units
+
+AnyParser: TypeAlias = Parser | str | Path | None
+"""A parser, or the name or folder of one, which is loaded when it is first needed; `en` if None."""
+
+Range: TypeAlias = tuple[int, int]
+
+
+class ChunkMetadata(TypedDict):
+    """What is known about a chunk. Only strings and integers, because many vector stores take nothing else.
+
+    `relation_path` leads from the root of the text to the chunk, as in `ChunkRow`; `relation` and `nuclearity` (`N` or
+    `S`) are its last step, empty for a chunk that has no path. The parent is the smallest unit that has this chunk and
+    another one; it is the whole text if there is none. All offsets are characters of the text.
+    """
+
+    start_index: int
+    end_index: int
+    relation_path: str
+    relation: str
+    nuclearity: str
+    parent_start: int
+    parent_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk of a text, and the place of its parent among `Passages.parents`; None if it has none."""
+
+    text: str
+    metadata: ChunkMetadata
+    parent: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """A unit above several chunks, and the place of its own parent; parents come before what is in them.
+
+    It has no text of its own: in a deep tree, the texts of all units would be many times as long as the document.
+    """
+
+    start: int
+    end: int
+    parent: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Passages:
+    """The chunks of a text, in order, and the units above them."""
+
+    chunks: tuple[Passage, ...] = ()
+    parents: tuple[Parent, ...] = ()
+
+
+def cut_texts(
+    texts: Sequence[str],
+    parser: AnyParser = None,
+    max_tokens: int = DEFAULT_TOKENS,
+    count: Count = count_words,
+    min_tokens: int | None = None,
+) -> list[Passages]:
+    """Parse texts and cut them into chunks of at most `max_tokens`; a text without a word has none."""
+    with_words = [has_words(text) for text in texts]
+    items = [Text(f"text-{number}", text) for number, text in enumerate(texts, start=1) if with_words[number - 1]]
+    outcomes = (parser if isinstance(parser, Parser) else load_once(parser)).pipe(items) if items else iter(())
+    return [
+        cut(unwrap(next(outcomes)), max_tokens, count, min_tokens) if is_wordy else Passages()
+        for is_wordy in with_words
+    ]
+
+
+@cache
+def load_once(name: str | Path | None) -> Parser:
+    """A parser that is loaded by name; all adapters share it."""
+    return load(name)
+
+
+def has_words(text: str) -> bool:
+    """Whether a text can be parsed."""
+    try:
+        check_words("text", text)
+    except TreeError:
+        return False
+    return True
+
+
+def cut(document: Document, max_tokens: int, count: Count, min_tokens: int | None) -> Passages:
+    """The chunks of a parsed document, and the units above them."""
+    found = chunks(document, max_tokens, count, min_tokens=min_tokens)
+    edus, of_units, of_chunks = _parents(document, [chunk.edus for chunk in found])
+    parents = [Parent(*document.offsets(*span), above) for span, above in zip(edus, of_units, strict=True)]
+    whole = found[0].start, found[-1].end
+    passages = []
+    for chunk, above in zip(found, of_chunks, strict=True):
+        around = whole if above is None else (parents[above].start, parents[above].end)
+        passages.append(Passage(chunk.text or "", _metadata(chunk, around), above))
+    return Passages(tuple(passages), tuple(parents))
+
+
+def _metadata(chunk: Chunk, parent: Range) -> ChunkMetadata:
+    relation, nuclearity = chunk.relation_path[-1] if chunk.relation_path else ("", "")
+    return ChunkMetadata(
+        start_index=chunk.start,
+        end_index=chunk.end,
+        relation_path=" > ".join(f"{name}:{letter}" for name, letter in chunk.relation_path),
+        relation=relation,
+        nuclearity=nuclearity,
+        parent_start=parent[0],
+        parent_end=parent[1],
+    )
+
+
+def _parents(document: Document, spans: Sequence[Range]) -> tuple[list[Range], list[int | None], list[int | None]]:
+    """The EDUs of all units that are parents, and the places of the parents of these units and of all chunks.
+
+    Of units that have the same chunks, the smallest is the one that counts: a chunk may have parts of several units.
+    """
+    starts, stops = [start for start, _ in spans], [stop for _, stop in spans]
+    smallest: dict[Range, Range] = {}
+    for unit in units(flatten(require_tree(document))):
+        first, last = bisect_left(starts, unit.start), bisect_right(stops, unit.stop)
+        if last - first > 1:
+            smallest[first, last] = unit.start, unit.stop  # smaller units come later
+    ranges = sorted(smallest, key=lambda one: (one[0], -one[1]))
+    singles = [(number, number + 1) for number in range(len(spans))]
+    above = dict(_nesting(sorted({*ranges, *singles}, key=lambda one: (one[0], -one[1]))))
+    places: dict[Range | None, int | None] = {one: place for place, one in enumerate(ranges)}
+    places[None] = None
+    return (
+        [smallest[one] for one in ranges],
+        [places[above[one]] for one in ranges],
+        [places[above[one]] for one in singles],
+    )
+
+
+def _nesting(ranges: Sequence[Range]) -> Iterator[tuple[Range, Range | None]]:
+    """Each range with the smallest one around it. They are nested, and sorted: the larger one of two comes first."""
+    around: list[Range] = []
+    for one in ranges:
+        while around and around[-1][1] <= one[0]:
+            around.pop()
+        yield one, around[-1] if around else None
+        around.append(one)
