@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from genrst.document import Document
 from genrst.errors import UsageError
@@ -42,10 +43,19 @@ def read_articles(folder: Path, gap: str = "\n\n") -> Articles:
     files = sorted(folder.glob("*.json"))
     if len(files) != 1:
         raise UsageError(f"{folder}: the folder must have one .json file of questions, got {len(files)}")
+    try:
+        data = json.loads(files[0].read_text(encoding="utf-8"))["data"]
+        return _join([article["paragraphs"] for article in data], gap)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise UsageError(f"{files[0]}: the file must be in the format of SQuAD: {error!r}") from error
+
+
+def _join(articles: Sequence[Sequence[dict[str, Any]]], gap: str) -> Articles:
+    """One text of the paragraphs of each article."""
     texts, questions = [], []
-    for number, article in enumerate(json.loads(files[0].read_text(encoding="utf-8"))["data"]):
+    for number, paragraphs in enumerate(articles):
         whole = ""
-        for paragraph in article["paragraphs"]:
+        for paragraph in paragraphs:
             whole += gap if whole else ""
             offset = len(whole)
             whole += paragraph["context"]
@@ -54,7 +64,7 @@ def read_articles(folder: Path, gap: str = "\n\n") -> Articles:
                 start = offset + answer["answer_start"]
                 span = (start, start + len(answer["text"]))
                 if whole[slice(*span)] != answer["text"]:
-                    raise UsageError(f"{files[0]}: the answer must stand at its offset, got {question['id']}")
+                    raise ValueError(f"no answer at the offset of {question['id']}")
                 questions.append(Question(number, question["question"], span))
         texts.append(Text(f"{number:03}", whole))
     return Articles(texts, questions)

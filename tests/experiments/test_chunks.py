@@ -187,6 +187,14 @@ def test_articles_are_read_with_their_answers(tmp_path: Path):
     assert [one.article for one in articles.of_split("test")] == [1, 1]
 
 
+def test_an_answer_that_is_not_there_is_an_error(tmp_path: Path):
+    write_questions(tmp_path)
+    path = tmp_path / "squad.json"
+    path.write_text(path.read_text(encoding="utf-8").replace('"at six"', '"at ten"'), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"must be in the format of SQuAD: .*no answer at the offset of q"):
+        read_articles(tmp_path)
+
+
 def test_a_tree_of_another_text_is_an_error(tmp_path: Path):
     genrst.write(article(0), tmp_path / "000.json")
     with pytest.raises(UsageError, match="the tree must be of the same text"):
