@@ -1,8 +1,10 @@
 """Chunks for retrieval: a text cut where its tree says, each piece within a budget of tokens.
 
 A chunk is the largest subtree that fits. Where a unit is too large but has several children that fit, neighbours among
-them are put together as long as they fit, so that a long list does not become many small chunks. What is too small to
-be found by its words, or a heading alone, then goes with a neighbour, which is cut elsewhere if both do not fit.
+them are put together as long as they fit, so that a long list does not become many small chunks. A part of a paragraph
+is not put together with another paragraph: what stands apart for the author is rarely about the same thing. What is too
+small to be found by its words, or a heading alone, then goes with a neighbour, which is cut elsewhere if both do not
+fit.
 """
 
 from collections.abc import Callable
@@ -66,9 +68,10 @@ def chunks(
 
     `count` says how many tokens a text has: words unless given. An EDU over the budget is a chunk by itself. With
     `merge`, right-branching chains of a multinuclear relation are taken as the lists that they are, and neighbours in
-    a list or around a nucleus are put together from left to right; then chunks of fewer than `min_tokens` (an eighth of
-    the most, if not given) are joined to a neighbour if there is any way to do it, and headings to what follows.
-    Without it every chunk is a subtree.
+    a list or around a nucleus are put together from left to right, first in a paragraph, then whole paragraphs; a unit
+    that has a part of a paragraph and more is cut. Then chunks of fewer than `min_tokens` (an eighth of the most, if
+    not given) are joined to a neighbour if there is any way to do it, and headings to what follows. Without it every
+    chunk is a subtree, wherever paragraphs end.
     """
     if max_tokens < 1:
         raise UsageError(f"a chunk's number of tokens must be 1 or more, got {max_tokens}")
@@ -84,18 +87,21 @@ def chunks(
         return measure(start, stop) <= max_tokens
 
     tree = flatten(require_tree(document)) if merge else require_tree(document)
-    too_large = _too_large(tree, fits)
+    layout = _Layout(document)
+    to_cut = _to_cut(tree, fits, layout.is_whole if merge else None)
     found: list[_Piece] = []
-    pending = [_Piece(tree.start, tree.stop, (), too_large.get((tree.start, tree.stop)))]
+    pending = [_Piece(tree.start, tree.stop, (), to_cut.get((tree.start, tree.stop)))]
     while pending:
         piece = pending.pop()
         if piece.unit is None:
             found.append(piece)
-        else:
-            children = _children(piece.unit, piece.path, too_large)
-            pending.extend(reversed(_merge(children, fits) if merge else children))
+            continue
+        children = _children(piece.unit, piece.path, to_cut)
+        for holds in (layout.is_in_one, layout.is_whole) if merge else ():
+            children = _merge(children, holds, fits)
+        pending.extend(reversed(children))
     if merge:
-        found = _Repair(document, tree, measure, (least, max_tokens)).repaired(found)
+        found = _Repair(layout, tree, measure, (least, max_tokens)).repaired(found)
     steps = _steps(tree)
     places = [((piece.start, piece.stop), _path_to((piece.start, piece.stop), steps) or piece.path) for piece in found]
     return [Chunk(*document.offsets(*edus), document.slice(*edus), edus, path) for edus, path in places]
@@ -136,6 +142,8 @@ class _Piece:
 
 
 _Edus: TypeAlias = tuple[int, int]
+_Test: TypeAlias = Callable[[int, int], bool]
+"""Asks something about the EDUs from one to another (exclusive)."""
 _Steps: TypeAlias = dict[_Edus, tuple[_Edus, tuple[str, str]]]
 
 
@@ -161,37 +169,38 @@ def _path_to(edus: _Edus, steps: _Steps) -> RelationPath:
     return tuple(reversed(path))
 
 
-def _too_large(tree: Tree, fits: Callable[[int, int], bool]) -> dict[tuple[int, int], Unit]:
-    """The units to be cut, by their EDUs.
+def _to_cut(tree: Tree, fits: _Test, is_whole: _Test | None) -> dict[_Edus, Unit]:
+    """The units that are too large, or are more than a part of a paragraph but not whole ones, by their EDUs.
 
     From the bottom up, since what holds a unit that is too large need not be measured: counting tokens takes time.
     """
-    found: dict[tuple[int, int], Unit] = {}
+    found: dict[_Edus, Unit] = {}
 
     def check(unit: Unit, parts_fit: list[bool]) -> bool:
-        if all(parts_fit) and fits(unit.start, unit.stop):
-            return True
-        found[unit.start, unit.stop] = unit
-        return False
+        unit_fits = all(parts_fit) and fits(unit.start, unit.stop)
+        if not unit_fits or (is_whole is not None and not is_whole(unit.start, unit.stop)):
+            found[unit.start, unit.stop] = unit
+        return unit_fits
 
     fold(tree, lambda leaf: fits(leaf.start, leaf.stop), check)
     return found
 
 
-def _children(unit: Unit, path: RelationPath, too_large: dict[tuple[int, int], Unit]) -> list[_Piece]:
+def _children(unit: Unit, path: RelationPath, to_cut: dict[_Edus, Unit]) -> list[_Piece]:
     pieces = []
     for child, letter, relation in zip(unit.children, unit.nuclearity, unit.relations, strict=True):
         path_to = (*path, _step(unit, relation, letter))
-        pieces.append(_Piece(child.start, child.stop, path_to, too_large.get((child.start, child.stop))))
+        pieces.append(_Piece(child.start, child.stop, path_to, to_cut.get((child.start, child.stop))))
     return pieces
 
 
-def _merge(pieces: list[_Piece], fits: Callable[[int, int], bool]) -> list[_Piece]:
-    """Put neighbours together that fit, from left to right."""
+def _merge(pieces: list[_Piece], *tests: _Test) -> list[_Piece]:
+    """Put neighbours together that pass all tests, from left to right."""
     merged = pieces[:1]
     for piece in pieces[1:]:
         last = merged[-1]
-        if last.unit is None and piece.unit is None and fits(last.start, piece.stop):
+        is_cut = last.unit is not None or piece.unit is not None
+        if not is_cut and all(test(last.start, piece.stop) for test in tests):
             merged[-1] = _Piece(last.start, piece.stop, _shared(last.path, piece.path))
         else:
             merged.append(piece)
@@ -203,16 +212,37 @@ def _shared(one: RelationPath, other: RelationPath) -> RelationPath:
     return tuple(left for left, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
+class _Layout:
+    """The paragraphs of a document, and which of them are headings."""
+
+    def __init__(self, document: Document) -> None:
+        self.paragraphs = document.paragraph_of_edus()
+        labels = [paragraph.label for paragraph in document.paragraphs] or [""]
+        self.is_heading = [labels[number] == "head" for number in self.paragraphs]
+
+    def is_border(self, place: int) -> bool:
+        """Whether a paragraph ends before this EDU."""
+        return place in (0, len(self.paragraphs)) or self.paragraphs[place - 1] != self.paragraphs[place]
+
+    def is_in_one(self, start: int, stop: int) -> bool:
+        """Whether these EDUs are in one paragraph."""
+        return self.paragraphs[start] == self.paragraphs[stop - 1]
+
+    def is_whole(self, start: int, stop: int) -> bool:
+        """Whether these EDUs are in one paragraph, or are whole paragraphs."""
+        return self.is_in_one(start, stop) or (self.is_border(start) and self.is_border(stop))
+
+
 class _Repair:
     """Joins pieces that cannot stand alone to a neighbour: headings, and what has too few tokens."""
 
     def __init__(
-        self, document: Document, tree: Tree, measure: Callable[[int, int], int], bounds: tuple[int, int]
+        self, layout: _Layout, tree: Tree, measure: Callable[[int, int], int], bounds: tuple[int, int]
     ) -> None:
         self.measure = measure
         self.least, self.most = bounds
-        labels = [paragraph.label for paragraph in document.paragraphs] or [""]
-        self.is_heading = [labels[number] == "head" for number in document.paragraph_of_edus()]
+        self.layout = layout
+        self.is_heading = layout.is_heading
         self.depths = _split_depths(tree)
 
     def repaired(self, pieces: list[_Piece]) -> list[_Piece]:
@@ -223,13 +253,18 @@ class _Repair:
         return pieces
 
     def _once(self, pieces: list[_Piece]) -> list[_Piece]:
-        """The pieces from left to right; one that cannot stand alone goes with the next or, if need be, the last."""
+        """The pieces from left to right; one that cannot stand alone goes with the next or, if need be, the last.
+
+        The end of a paragraph goes with the last.
+        """
         pending = pieces[::-1]
         done: list[_Piece] = []
         while pending:
             piece = pending.pop()
             if self._stands(piece.start, piece.stop):
                 done.append(piece)
+            elif done and self._is_end(piece) and (joined := self._join(done[-1], piece)):
+                done[-1:] = joined
             elif pending and (joined := self._join(piece, pending[-1])):
                 pending[-1:] = joined[::-1]
             elif done and (joined := self._join(done[-1], piece)):
@@ -244,15 +279,21 @@ class _Repair:
                 done.append(piece)
         return done
 
+    def _is_end(self, piece: _Piece) -> bool:
+        return self.layout.is_border(piece.stop) and not self.layout.is_border(piece.start)
+
     def _stands(self, start: int, stop: int) -> bool:
         return not all(self.is_heading[start:stop]) and self.measure(start, stop) >= self.least
 
     def _join(self, left: _Piece, right: _Piece) -> list[_Piece]:
-        """The two as one piece, or cut elsewhere, as high in the tree as possible; nothing if there is no way."""
+        """The two as one piece, or cut elsewhere; nothing if there is no way.
+
+        Best is the end of a paragraph, then what is highest in the tree.
+        """
         path = _shared(left.path, right.path)
         if self.measure(left.start, right.stop) <= self.most:
             return [_Piece(left.start, right.stop, path)]
-        places = sorted(range(left.start + 1, right.stop), key=lambda place: (self.depths[place], -place))
+        places = sorted(range(left.start + 1, right.stop), key=self._rank)
         for place in places:
             sides = (left.start, place), (place, right.stop)
             if all(self._stands(*side) and self.measure(*side) <= self.most for side in sides):
@@ -261,6 +302,9 @@ class _Repair:
                     _Piece(*sides[1], right.path if place >= right.stop else path),
                 ]
         return []
+
+    def _rank(self, place: int) -> tuple[bool, int, int]:
+        return not self.layout.is_border(place), self.depths[place], -place
 
 
 def _split_depths(tree: Tree) -> dict[int, int]:

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import pairwise
 from time import process_time
@@ -268,3 +268,54 @@ def test_a_unit_that_a_new_cut_leaves_has_the_way_to_it():
     first, second = chunks(document, 9, min_tokens=4)
     assert (first.edus, second.edus) == ((0, 2), (2, 4))
     assert (first.relation_path, second.relation_path) == ((("cause", "N"), ("elaboration", "N")), ())
+
+
+def in_paragraphs(document: Document, starts: Iterable[int]) -> Document:
+    """The same with paragraphs that start at these EDUs."""
+    borders = sorted({0, *starts, len(document.edus)})
+    spans = tuple(Span(*document.offsets(start, stop), "p") for start, stop in pairwise(borders))
+    return replace(document, paragraphs=spans)
+
+
+def mixes(chunk: Chunk, paragraphs: list[int]) -> bool:
+    """Whether a chunk has a part of a paragraph and more."""
+    start, stop = chunk.edus
+    borders = [number for number in range(1, len(paragraphs)) if paragraphs[number] != paragraphs[number - 1]]
+    borders += [0, len(paragraphs)]
+    return paragraphs[start] != paragraphs[stop - 1] and not {start, stop} <= {*borders}
+
+
+@given(documents(), st.sets(st.integers(0, 30)), BUDGETS)
+def test_a_part_of_a_paragraph_stays_with_its_paragraph(document: Document, starts: set[int], budget: int):
+    document = in_paragraphs(document, {start for start in starts if start < len(document.edus)})
+    found = chunks(document, budget, min_tokens=0)
+    check_cover(document, found, budget, count_words)
+    assert not any(mixes(chunk, document.paragraph_of_edus()) for chunk in found)
+
+
+def test_a_list_is_cut_where_a_paragraph_ends():
+    tree = Unit("list", "N" * 6, tuple(map(Leaf, range(6))))
+    document = in_paragraphs(Document.from_edus("list", ["two words"] * 6, tree), [3, 5])
+    assert [chunk.edus for chunk in chunks(document, 8)] == [(0, 3), (3, 6)], "the last two paragraphs fit"
+    assert [chunk.edus for chunk in chunks(document, 4)] == [(0, 2), (2, 3), (3, 5), (5, 6)]
+    assert [chunk.edus for chunk in chunks(document, 100)] == [(0, 6)]
+    assert len(chunks(document, 8, merge=False)) == 6
+
+
+def test_a_unit_with_a_part_of_the_next_paragraph_is_cut():
+    across = Unit("elaboration", "NS", (Leaf(1), Leaf(2)))
+    tree = Unit("joint", "NNN", (Leaf(0), across, Leaf(3)))
+    document = in_paragraphs(Document.from_edus("across", ["two words"] * 4, tree), [2])
+    assert [chunk.edus for chunk in chunks(document, 6)] == [(0, 1), (1, 2), (2, 3), (3, 4)]
+    assert [chunk.edus for chunk in chunks(document, 6, min_tokens=3)] == [(0, 2), (2, 4)]
+    assert [chunk.edus for chunk in chunks(document, 8)] == [(0, 4)], "both paragraphs are whole"
+
+
+def test_the_short_end_of_a_paragraph_goes_with_its_paragraph():
+    rest = Unit("contrast", "NN", (Leaf(1), Unit("joint", "NN", (Leaf(2), Leaf(3)))))
+    tree = Unit("cause", "NS", (Leaf(0), rest))
+    edus = [" ".join(["word"] * n) for n in (9, 1, 5, 9)]
+    document = Document.from_edus("end", edus, tree)
+    assert [chunk.edus for chunk in chunks(document, 10, min_tokens=2)] == [(0, 1), (1, 3), (3, 4)]
+    document = in_paragraphs(document, [2])
+    assert [chunk.edus for chunk in chunks(document, 10, min_tokens=2)] == [(0, 2), (2, 3), (3, 4)]
