@@ -31,7 +31,7 @@ from genrst.training.distributed import ALONE, Processes
 from genrst.training.kinds import kind_of
 from genrst.training.prepared import Prepared
 from genrst.training.run_config import RunConfig
-from genrst.training.tasks import make_network, make_task
+from genrst.training.tasks import make_network, make_task, start_from
 from genrst.training.trainer import Record, Trainer
 
 if TYPE_CHECKING:
@@ -83,10 +83,7 @@ class Run:
         if prepared.vectors is not None:
             _set_vectors(network.embeddings.weight, prepared.vectors)
         if self.config.training.start:
-            from genrst.chart.learning.start import freeze_layers, start_from
-
-            start_from(network, Path(self.config.training.start))
-            freeze_layers(network, self.config.training.frozen_layers)
+            start_from(network, self.config.training)
         moved: nn.Module = network.to(self.device)
         return moved
 

@@ -1,5 +1,6 @@
 """The tasks that can be trained: the only place in this room that knows networks and what they learn."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from genrst.chart.config import ChartConfig
@@ -24,6 +25,14 @@ def make_network(config: AnyConfig, symbols: Any, pretrained: PretrainedEncoder 
     from genrst.rnng.finder import make_network as make_rnng
 
     return make_rnng(config, symbols, pretrained)
+
+
+def start_from(network: Any, config: TrainingConfig) -> None:  # noqa: ANN401
+    """Give a chart the weights of the model that its training starts from."""
+    from genrst.chart.learning.start import freeze_layers, start_from
+
+    start_from(network, Path(config.start))
+    freeze_layers(network, config.frozen_layers)
 
 
 def make_task(prepared: Prepared, network: Any, config: TrainingConfig, seed: int) -> TrainingTask[Any, Any]:  # noqa: ANN401
