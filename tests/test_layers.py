@@ -59,7 +59,14 @@ KNOW_MODELS = {
 
 TORCH_FREE = {"trees", "formats", "corpora", "text", "evaluation", "rendering", "outputs"}
 NEED_TORCH = {
-    "chart": {"learning.crf", "learning.network", "learning.secondary", "learning.signals", "learning.task"},
+    "chart": {
+        "learning.crf",
+        "learning.network",
+        "learning.secondary",
+        "learning.signals",
+        "learning.start",
+        "learning.task",
+    },
     "encoder": {"batch", "device", "model", "pretrained"},
 }
 """The files of parsing rooms that PyTorch is loaded with: those that train, and those that compute on a GPU."""

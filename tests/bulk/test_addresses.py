@@ -47,7 +47,7 @@ def test_results_of_earlier_runs_are_no_inputs(tmp_path: Path):
     found = find_files([str(tmp_path)])
     assert names(found.addresses) == ["a.txt"]
     assert [*found.left_out.values()] == ["results of a bulk run"] * 4
-    with pytest.raises(InputError, match=r"got none; 4 files left out: .*results of a bulk run"):
+    with pytest.raises(InputError, match=r"no files to parse .*; 4 files left out: .*results of a bulk run"):
         find_files([str(tmp_path / "trees")])
     assert names(find_files([str(tmp_path / "trees" / "documents")]).addresses) == ["00000.jsonl"], "if it is meant"
 

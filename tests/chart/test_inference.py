@@ -127,7 +127,7 @@ def test_mbr_trees_have_only_possible_units(seed):
         assert tuple(safe) in trees
         assert total_gain(safe, gains[0]) == pytest.approx(max(total_gain(tree, gains[0]) for tree in trees))
     else:
-        with pytest.raises(UsageError, match="no tree is left"):
+        with pytest.raises(UsageError, match="the scores forbid all trees"):
             mbr_tree(gains, [6], may_be_unit)
 
 

@@ -341,7 +341,11 @@ WRONG = [
     ("--json --format rs3", 2, "not allowed with argument"),
     ("- -", 2, "standard input (-) can be read only once, got 2 times"),
     ("--model nowhere", 1, "no model or folder named 'nowhere'"),
-    ("--model .", 1, ".: a model folder must hold config.json, symbols.json and weights.safetensors"),
+    (
+        "--model .",
+        1,
+        ".: config.json is missing; a model folder must hold config.json, symbols.json and weights.safetensors",
+    ),
     ("--output rain.rs3/x.json", 1, "rain.rs3/x.json: cannot be written: "),
 ]
 

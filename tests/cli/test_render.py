@@ -182,7 +182,7 @@ BREAKAGES = [
         1,
         "bees: the units have no probabilities; parse the document with a chart",
     ),
-    ("render segmented.json out.html --colours certainty", 1, "bees: a document must have a tree"),
+    ("render segmented.json out.html --colours certainty", 1, "bees: the document must have a tree"),
     (
         "render bees.json out.svg --colours relation --against other.json",
         2,
@@ -191,7 +191,7 @@ BREAKAGES = [
     ("render bees.json out.txt --against other.json", 2, "--against can draw only .svg, .html, .png, .pdf, got .txt"),
     ("render bees.json out.svg --against other.json --style classic", 2, "--against draws only --style compact"),
     ("render bees.json out.svg --against missing.json", 1, "missing.json: No such file or directory"),
-    ("render bees.json out.svg --against segmented.json", 1, "bees: a document must have a tree"),
+    ("render bees.json out.svg --against segmented.json", 1, "bees: the document must have a tree"),
     ("render bees.json out.svg --against ants.json", 1, "bees: gold and predicted text must be the same"),
     ("render bees.json out.svg --against same.jsonl", 1, "same.jsonl: two documents have the same id"),
     ("render bees.json out.svg --against empty.jsonl", 1, "no document 'bees' to compare with"),

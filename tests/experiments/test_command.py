@@ -27,7 +27,7 @@ torch.set_num_threads(1)
     [
         (calibration, ["nowhere", "--model", "en", "--documents", "0"], "must be a positive integer, got '0'"),
         (calibration, ["nowhere", "--model", "en"], "nowhere"),
-        (pack, ["none", "nowhere", "--name", "half"], "none: a model folder must hold"),
+        (pack, ["none", "nowhere", "--name", "half"], "none: config.json is missing; a model folder must hold"),
         (branching_bias, ["--trees", "none"], "must be a positive integer, got 'none'"),
     ],
 )

@@ -103,7 +103,7 @@ def test_a_model_without_an_encoder_needs_no_pieces():
 def test_what_does_not_fit():
     with pytest.raises(UsageError, match="prepare them with an encoder"):
         make_translation(*by_hand(has_pieces=False))
-    with pytest.raises(UsageError, match=r"must be among those of the features, got RE\(mode, NS\)"):
+    with pytest.raises(UsageError, match=r"the features lack a label of the model: RE\(mode, NS\)"):
         make_translation(*by_hand(make_symbols([], [], "cause NS", "mode NS")))
 
 

@@ -106,7 +106,7 @@ def test_sizes_of_a_chart_that_its_weights_do_not_have(copy: Path, key: str, siz
 @pytest.mark.parametrize("key", ["word_size", "edu_layers"])
 def test_sizes_that_no_network_has(copy: Path, key: str, value: object):
     change(copy / "plain" / "config.json", **{key: value})
-    assert re.search(f"{key}: (the value|a whole number) must", refused(copy / "plain"))
+    assert re.search(f"{key}: (the value|an integer) must", refused(copy / "plain"))
 
 
 def test_weights_that_are_larger_than_all_memory(copy: Path, monkeypatch: pytest.MonkeyPatch):

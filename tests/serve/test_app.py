@@ -167,7 +167,7 @@ def test_what_is_odd_or_lost_is_told(client: TestClient):
     odd = {**EXAMPLE, "colour": "red", "signals": [{"unit": [0, 1], "type": "dm", "subtype": "dm"}]}
     answer = client.post("/v1/convert", json={"documents": [odd], "to": "dis"}).json()
     assert [line.partition(",")[0] for line in answer["warnings"]] == [
-        "document: the unknown key ",
+        "document: the unknown key 'colour' is ignored; the known keys are id",
         "rain: .dis files cannot hold signals or secondary edges",
     ]
     russian = {"edus": ["Паром остановился,", "потому что был шторм."], "model": "chart"}

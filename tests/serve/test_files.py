@@ -223,7 +223,7 @@ def test_what_another_program_wrote_is_not_overwritten_unasked(chart: Parser, tm
         assert client.put("/v1/files/0", json=body(HUMAN, aside=True)).json()["copy"] == "rain.conflict-2.json"
         assert read(path).tree == BETTER.tree, "what is put aside leaves the file alone"
         path.unlink()
-        assert refusal().startswith("deleted")
+        assert refusal().startswith("the file was deleted")
         assert client.get("/v1/files/0").status_code == 404
         assert client.get("/v1/files/0").json() == {"error": f"{path}: No such file or directory"}
         assert client.get("/v1/files").status_code == 200
