@@ -168,7 +168,7 @@ def test_what_is_odd_or_lost_is_told(client: TestClient):
     answer = client.post("/v1/convert", json={"documents": [odd], "to": "dis"}).json()
     assert [line.partition(",")[0] for line in answer["warnings"]] == [
         "document: the unknown key 'colour' is ignored; the known keys are id",
-        "rain: .dis files cannot hold signals or secondary edges",
+        "rain: .dis files cannot hold signals or secondary edges; 1 is left out",
     ]
     russian = {"edus": ["Паром остановился,", "потому что был шторм."], "model": "chart"}
     assert "does not look like English" in client.post("/v1/parse", json=russian).json()["warnings"][0]
