@@ -195,9 +195,7 @@ def test_a_damaged_manifest_is_one_line(tiny: Path, tmp_path: Path):
     assert len(damages) > 100
     for damage in damages:
         path.write_text(damage)
-        with pytest.raises(
-            GenrstError, match=r"^[^\n]*(manifest\.json|inputs\.jsonl)[^\n]*( must |: damaged: | is unknown to this version)[^\n]*$"
-        ) as error:
+        with pytest.raises(GenrstError, match=r"^[^\n]*(manifest\.json|inputs\.jsonl)[^\n]*$") as error:
             folder.claim(now, SOURCES)
         assert len(str(error.value)) < 500
     path.write_text(whole)
