@@ -47,11 +47,11 @@ REPORT = re.compile(
     r" wrote |: 1 document parsed| particles have an effective sample size of | is the minimum-risk tree"
 )
 MADE = {
-    "README": {"bridge.rs3", "trees"},
+    "README": {"bridge.rs3"},
     "evaluate": {"levels.svg"},
     "formats": {"article.dis", "converted", "corpus.jsonl"},
     "likelihood": {"surprisal.svg", "surprisals.csv"},
-    "analyse": {"features.csv", "ferry.rs3", "one.csv", "profile.csv", "rows.csv", "units.csv", "units.jsonl"},
+    "analyse": {"features.csv", "ferry.rs3", "one.csv", "rows.csv", "units.csv", "units.jsonl"},
     "edus-and-constraints": {"article.tok", "predicted", "rain.html", "samples.jsonl"},
     "index": {"bridge.rs3"},
     "parse": {"article.html", "article.png", "both.jsonl", "rain.rs3"},

@@ -75,7 +75,7 @@ def test_every_genre_has_a_line_and_is_trained_once(tmp_path: Path, capsys: pyte
     assert lines[0]["documents"] == 2
     with pytest.raises(SystemExit):
         run.main([*words, "--output", str(tmp_path / "runs"), "--genres", "poetry"])
-    assert "must be one of news, vlog, got poetry" in capsys.readouterr().err
+    assert "--genres must be among news, vlog, got poetry" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         run.main([*words, "--output", str(tmp_path / "runs"), "--together", "2"])
     assert "--together must be less than the number of genres, 2, got 2" in capsys.readouterr().err

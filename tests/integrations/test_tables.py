@@ -15,7 +15,7 @@ import genrst.integrations.polars
 from genrst.document import Document
 from genrst.integrations.networkx import graph
 from genrst.outputs.chunks import chunk_rows
-from genrst.outputs.profile import profile_rows
+from genrst.outputs.features import profile_rows
 from genrst.outputs.tables import Row, dependency_rows, unit_rows
 from genrst.trees.node import Unit, postorder
 from tests.outputs.samples import chain, ferry, one_edu, textless, wild_documents

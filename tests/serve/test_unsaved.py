@@ -340,4 +340,4 @@ def test_downloads_say_what_they_leave_out(context: "BrowserContext", address: s
     for lost in ("signals or secondary edges; 1 is left out", "constraints; 1 is left out"):
         assert lost in bench.said
     bench.download("dis", tmp_path)
-    assert "no notes, 1 is left out" in bench.said
+    assert "notes; 1 is left out" in bench.said
