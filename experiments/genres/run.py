@@ -26,11 +26,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import TfidfVectorizer  # type: ignore[import-untyped]
-from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
-from sklearn.metrics import f1_score  # type: ignore[import-untyped]
-from sklearn.model_selection import GridSearchCV, StratifiedKFold  # type: ignore[import-untyped]
-from sklearn.preprocessing import StandardScaler, normalize  # type: ignore[import-untyped]
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.preprocessing import StandardScaler, normalize
 
 from experiments.command import Rows, count, read_environment, run_command, start_parser
 from experiments.genres.trees import ENTROPY, parse_once

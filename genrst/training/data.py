@@ -35,11 +35,8 @@ CHOOSING = ("path", "extra", "genres", "silver_genres", "skip_bad")
 
 def prepare_data(config: RunConfig, cache: Path) -> tuple[Prepared, Path]:
     """The prepared features of a configuration and their file: from the cache, or made and put there."""
-    data, kind, encoder = config.data, kind_of(config.model), config.model.encoder
-    if start := config.training.start:
-        tokenizer = read_tokenizer(Path(start) / ENCODER / TOKENIZER)
-    else:
-        tokenizer = None if encoder is None else find_tokenizer(encoder)
+    data, kind = config.data, kind_of(config.model)
+    tokenizer = _find_tokenizer(config)
     train, dev, read_silver = read_corpus(data)
     for document in (*train, *dev):
         if document.tree is None:
@@ -58,6 +55,13 @@ def prepare_data(config: RunConfig, cache: Path) -> tuple[Prepared, Path]:
         lambda path: save_prepared(_prepare(data, kind, train, dev, silver, tokenizer), path),
     )
     return load_prepared(path), path
+
+
+def _find_tokenizer(config: RunConfig) -> PieceTokenizer | None:
+    """The tokenizer of the model that training starts from, or of its pretrained encoder if it has one."""
+    if start := config.training.start:
+        return read_tokenizer(Path(start) / ENCODER / TOKENIZER)
+    return None if config.model.encoder is None else find_tokenizer(config.model.encoder)
 
 
 def read_corpus(config: DataConfig) -> tuple[list[Document], list[Document], Callable[[], Iterator[Document]]]:
