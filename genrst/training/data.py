@@ -60,7 +60,10 @@ def prepare_data(config: RunConfig, cache: Path) -> tuple[Prepared, Path]:
 def _find_tokenizer(config: RunConfig) -> PieceTokenizer | None:
     """The tokenizer of the model that training starts from, or of its pretrained encoder if it has one."""
     if start := config.training.start:
-        return read_tokenizer(Path(start) / ENCODER / TOKENIZER)
+        path = Path(start) / ENCODER / TOKENIZER
+        if not path.is_file():
+            raise ConfigError(f"training.start: the folder of a chart must hold {ENCODER}/{TOKENIZER}, got {start}")
+        return read_tokenizer(path)
     return None if config.model.encoder is None else find_tokenizer(config.model.encoder)
 
 

@@ -225,3 +225,13 @@ def test_edges_are_looked_for_around_their_marker():
     assert {pair.here for pair in found} == {(3, 4), (3, 5)}
     assert {(pair.here, pair.there) for pair in found} >= {((3, 5), (2, 3)), ((3, 5), (0, 1)), ((3, 4), (4, 5))}
     assert not any(pair.here[0] < pair.there[1] and pair.there[0] < pair.here[1] for pair in found)
+
+
+def test_the_words_of_markers_and_their_neighbours_have_numbers():
+    document = Document.from_edus("a", ["Even so, we went,", "so what?"])
+    config = replace(CONFIG, markers=("even so", "so"))
+    numbers = config.number_words(document.text or "", find_atoms(document)).tolist()
+    # Even so , we went , so what ?
+    assert [own for own, _, _ in numbers] == [1, 2, 0, 0, 0, 0, 2, 0, 0]
+    assert [before for _, before, _ in numbers] == [0, 1, 2, 0, 0, 0, 0, 2, 0]
+    assert [after for _, _, after in numbers] == [2, 0, 0, 0, 0, 2, 0, 0, 0]

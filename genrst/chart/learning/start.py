@@ -5,7 +5,7 @@ by the names of classes and relations; a label that the other chart does not kno
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,17 @@ from genrst.errors import ConfigError
 from genrst.packing import unpack
 from genrst.storage import read_network, read_weights
 
+FREE = ("encoder", "encoder_window", "encoder_overlap", "dropout")
+"""Settings that may differ from those of the trained chart."""
+
 
 def start_from(network: ChartNetwork, folder: Path) -> None:
     """Give a network the weights of a trained chart of the same sizes."""
     config, labels = read_network(folder, ChartConfig, Labels.from_dict)
-    own = replace(network.config, encoder=config.encoder, dropout=config.dropout)
-    own = replace(own, encoder_window=config.encoder_window, encoder_overlap=config.encoder_overlap)
-    if own != config:
-        raise ConfigError(f"training.start: the sizes in [model] must be those of {folder}, {config}, got {own}")
+    for name, size in asdict(config).items():
+        own = getattr(network.config, name)
+        if name not in FREE and own != size:
+            raise ConfigError(f"model.{name}: must be {size}, as in {folder}, got {own}")
     weights: dict[str, NDArray[Any]] = dict(unpack(read_weights(folder)))
     current = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
     _match_rows(weights, current, "labels", labels.groups, network.label_names.groups)

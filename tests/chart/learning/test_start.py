@@ -13,8 +13,9 @@ from genrst.chart.learning.network import make_network as make_chart_network
 from genrst.chart.learning.start import freeze_layers, start_from
 from genrst.encoder.model import load_model
 from genrst.errors import ConfigError
+from genrst.training.data import prepare_data
 from genrst.training.run import MODEL, Run
-from genrst.training.run_config import RunConfig, TrainingConfig
+from genrst.training.run_config import DataConfig, RunConfig, TrainingConfig
 from tests.chart.learning.test_task import make_run
 from tests.encoder.tiny_encoders import make_tokenizer, write_encoder
 from tests.training.samples import prepare_chart_samples
@@ -68,7 +69,7 @@ def test_labels_are_matched_by_name(trained: Run):
 def test_other_sizes_are_an_error(trained: Run):
     network = load(trained.folder / MODEL)
     network.config = replace(network.config, label_size=8)
-    with pytest.raises(ConfigError, match=r"training.start: the sizes in \[model\] must be those of"):
+    with pytest.raises(ConfigError, match=r"model\.label_size: must be 16, as in .*, got 8"):
         start_from(network, trained.folder / MODEL)
 
 
@@ -90,6 +91,17 @@ def test_frozen_layers_keep_their_weights(trained: Run, tmp_path: Path):
 def test_the_encoder_has_no_more_layers_to_freeze(trained: Run):
     with pytest.raises(ConfigError, match=r"training.frozen_layers: the encoder has 2 layers, got 3"):
         freeze_layers(load(trained.folder / MODEL), 3)
+
+
+def test_a_start_must_be_a_chart(tmp_path: Path):
+    (tmp_path / "empty").mkdir()
+    config = RunConfig(
+        DataConfig(path="nowhere"),
+        ChartConfig(encoder="not/installed"),
+        TrainingConfig(start=str(tmp_path / "empty")),
+    )
+    with pytest.raises(ConfigError, match=r"training.start: the folder of a chart must hold encoder/tokenizer.json"):
+        prepare_data(config, tmp_path)
 
 
 def test_only_charts_start_from_others():
