@@ -28,7 +28,7 @@ TOPICS = [
     ["Bees dance for their sisters.", "A dance shows where flowers are.", "Bread needs salt.", "Ovens must be hot."],
 ]
 """Articles with two sentences in each of two paragraphs."""
-WAYS = {
+WAYS: dict[str, methods.Cut] = {
     "fixed": methods.fixed,
     "sentences": methods.sentences,
     "paragraphs": methods.paragraphs,
