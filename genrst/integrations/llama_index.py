@@ -29,7 +29,7 @@ class DiscourseNodeParser(NodeParser):
 
     model: str | None = Field(default=None, description="The name or folder of a parser (default: en).")
     chunk_size: int = Field(default=DEFAULT_TOKENS, description="The maximum number of tokens per chunk.", gt=0)
-    min_chunk_size: int | None = Field(default=None, description="The minimum number of tokens per chunk (default: an eighth of the maximum).")
+    min_chunk_size: int | None = Field(default=None, description="The minimum (default: an eighth of the maximum).")
     include_parents: bool = Field(default=False, description="Whether units above several chunks also become nodes.")
 
     _parser: AnyParser = PrivateAttr()

@@ -16,8 +16,8 @@ from genrst.outputs.tables import Row
 def data_frame(rows: Iterable[Row]) -> pandas.DataFrame:
     """Return the rows of any table as a data frame: `unit_rows`, `dependency_rows`, `profile_rows`, `chunk_rows`, ….
 
-    Columns have pandas' nullable types (`string`, `boolean`, `Int64` and `Float64`), so integers stay integers if a cell
-    is empty.
+    Columns have pandas' nullable types (`string`, `boolean`, `Int64` and `Float64`), so integers stay integers if a
+    cell is empty.
     """
     listed = list(rows)
     names = dict.fromkeys(name for row in listed for name in row)

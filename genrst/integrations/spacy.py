@@ -1,7 +1,7 @@
 """genrst as a spaCy pipeline component.
 
-After `nlp.add_pipe("genrst")`, `doc._.rst` is a `Document`, `doc.spans["edus"]` has its EDUs, and `doc.spans["signals"]`
-has the words of its signals if the parser finds any.
+After `nlp.add_pipe("genrst")`, `doc._.rst` is a `Document`, `doc.spans["edus"]` has its EDUs, and
+`doc.spans["signals"]` has the words of its signals if the parser finds any.
 
 The component uses the pipeline's tokens, sentences, heads and entities where they exist, so nothing is annotated twice.
 A chart parser such as `en` needs only the tokens, so a blank pipeline is enough. Documents are stored as JSON in

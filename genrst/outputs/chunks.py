@@ -117,7 +117,7 @@ def chunk_rows(
     min_tokens: int | None = None,
     merge: bool = True,
 ) -> list[ChunkRow]:
-"""Return one row per chunk."""
+    """Return one row per chunk."""
     return [
         ChunkRow(
             document=document.id,

@@ -72,8 +72,8 @@ def check_folder(folder: Path) -> list[str]:
     for place in places:
         if not place.resolve().is_relative_to(folder.resolve()):
             raise UsageError(
-                f"{folder}: the model must be whole, but it needs {place}; genrst.load(FOLDER).save(NEW) makes a copy "
-                "that is"
+                f"{folder}: the model needs {place}, which is outside the folder; make a complete copy with "
+                "genrst.load(FOLDER).save(NEW)"
             )
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
     if strange := strange_files(files):
@@ -91,7 +91,7 @@ def make_card(folder: Path, repository: str, license: str | None = None, languag
     """Return the card of a model, with the settings that the Hub reads; write one if the model has none."""
     for option, value in (("license", license), ("language", language)):
         if value is not None and not _IDENTIFIER.fullmatch(value):
-            raise UsageError(f"--{option} must be an identifier used by the Hub, such as cc-by-4.0 or en, got {value!r}")
+            raise UsageError(f"--{option} must be an identifier of the Hub, such as cc-by-4.0 or en, got {value!r}")
     path = folder / storage.CARD
     text = decode(storage.read_file(path), path) if path.is_file() else _new_card(folder, repository)
     head = _HEAD.match(text)
