@@ -133,5 +133,5 @@ def test_file_systems_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for _ in range(2):
         save_checkpoint(make_trainer(), path)
     path.unlink()
-    with pytest.warns(CorpusWarning, match="there is no such file; training goes on"):
+    with pytest.warns(CorpusWarning, match="there is no such file; training resumes"):
         load_checkpoint(make_trainer(), path)
