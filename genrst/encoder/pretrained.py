@@ -30,7 +30,7 @@ HIDDEN = -1e30
 
 
 class PretrainedEncoder(nn.Module):
-    """The mean, the first and the last of the states of an EDU's word pieces, side by side and projected.
+    """Projects the concatenated mean, first and last states of an EDU's word pieces.
 
     `forward` reads EDUs. If they are not known yet, `read` returns the states of all pieces, and `pool` computes
     vectors from them.

@@ -63,7 +63,7 @@ from tests.training.samples import prepare_samples
         ),
         (
             "--set data.genres=['news']",
-            "data.genres: a genre must be one of those of the training documents, which ",
+            "data.genres: a genre must be one of the genres of the training documents, which ",
             1,
         ),
         ("--prepared none.npz", "none.npz: not a file of prepared features: ", 1),

@@ -88,7 +88,7 @@ def test_arrays_that_are_smaller_than_they_say(tmp_path: Path, shape: str):
     array = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("header.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(array)) + array)
-    with pytest.raises(CorpusFormatError, match=r"liar\.npz: the file not a file of prepared features: "):
+    with pytest.raises(CorpusFormatError, match=r"liar\.npz: not a file of prepared features: "):
         load_prepared(path)
 
 

@@ -101,7 +101,9 @@ def test_features_that_do_not_fit(tmp_path: Path, encoder: Path):
         next(run.records(prepare_samples()))
     with pytest.raises(ConfigError, match="the features were prepared with another encoder"):
         next(run.records(prepare_samples(make_tokenizer("mpnet"))))
-    with pytest.raises(ConfigError, match=r"must be prepared for a model that builds trees .*, but were for another"):
+    with pytest.raises(
+        ConfigError, match=r"must be prepared for a transition-based model, but were prepared for another"
+    ):
         next(run.records(prepare_chart_samples(make_tokenizer())))
 
 

@@ -132,9 +132,9 @@ class Constrained:
     """A scorer that gives −∞ to actions after which no tree could satisfy the constraints.
 
     It wraps any scorer, so that neither scorers nor searches need to handle constraints. The legal actions are computed
-    by `genrst.rnng.transitions.legal`; their log-probabilities are unchanged. Stacks have an additional column, the
-    number of a frame, and units the number of their first EDU. Frames are built during the search, which forces a GPU
-    to synchronise.
+    by `genrst.rnng.transitions.legal`; their log-probabilities are unchanged. Stacks have an additional column for the
+    number of a frame, and units have one for the number of their first EDU. Frames are built during the search, which
+    forces a GPU to synchronise.
     """
 
     def __init__(
