@@ -79,7 +79,7 @@ def chunks(
         raise UsageError(f"the number of tokens per chunk must be 1 or more, got {max_tokens}")
     least = max_tokens // LEAST_SHARE if min_tokens is None else min_tokens
     if not 0 <= least <= max_tokens:
-        raise UsageError(f"the minimum tokens per chunk must be between 0 and {max_tokens}, got {least}")
+        raise UsageError(f"the minimum number of tokens per chunk must be between 0 and {max_tokens}, got {least}")
 
     @cache  # counting tokens takes time
     def measure(start: int, stop: int) -> int:
