@@ -32,7 +32,7 @@ def push(
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, get_token
 
     if get_token() is None:
-        raise OutputError(f"{repository}: publishing needs a token of the Hub: run hf auth login, or set HF_TOKEN")
+        raise OutputError(f"{repository}: publishing needs a Hub token: run hf auth login, or set HF_TOKEN")
     try:
         with said_clearly(repository):
             present, parent = _present(api, repository)
@@ -91,7 +91,7 @@ def make_card(folder: Path, repository: str, license: str | None = None, languag
     """Return the card of a model, with the settings that the Hub reads; write one if the model has none."""
     for option, value in (("license", license), ("language", language)):
         if value is not None and not _IDENTIFIER.fullmatch(value):
-            raise UsageError(f"--{option} must be an identifier of the Hub, such as cc-by-4.0 or en, got {value!r}")
+            raise UsageError(f"--{option} must be a Hub identifier, such as cc-by-4.0 or en, got {value!r}")
     path = folder / storage.CARD
     text = decode(storage.read_file(path), path) if path.is_file() else _new_card(folder, repository)
     head = _HEAD.match(text)

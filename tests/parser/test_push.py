@@ -74,7 +74,7 @@ def test_a_repository_with_anything_else_is_left_alone(hub: Hub, folder: Path):
 
 
 def test_without_a_token(hub: Hub, folder: Path):
-    with pytest.raises(OutputError, match=f"^{NAME}: publishing needs a token of the Hub: run hf auth login"):
+    with pytest.raises(OutputError, match=f"^{NAME}: publishing needs a Hub token: run hf auth login"):
         push(folder, NAME)
     assert not hub.requests
 
@@ -170,7 +170,7 @@ def test_a_licence_is_named_once(folder: Path):
     with pytest.raises(ConfigError, match="the card names no licence; add one with --license"):
         make_card(folder, NAME)
     for license, language in (("mit\ntags: x", "en"), ("MIT License", "en"), ("mit", "en\nx: y")):
-        with pytest.raises(UsageError, match="must be an identifier of the Hub"):
+        with pytest.raises(UsageError, match="must be a Hub identifier"):
             make_card(folder, NAME, license, language)
 
 
