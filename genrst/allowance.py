@@ -15,7 +15,7 @@ _CHECK: ContextVar[Callable[[], object] | None] = ContextVar("check", default=No
 
 
 class SizeError(UsageError):
-    """A document has more EDUs than are allowed."""
+    """A document has more EDUs than allowed."""
 
     def __init__(self, message: str, n_edus: int) -> None:
         self.n_edus = n_edus

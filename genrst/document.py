@@ -285,7 +285,7 @@ def _find_node(document: Document, tree: Tree, start: int, stop: int) -> Node:
 
 
 def signal_words(document: Document) -> list[Span]:
-    """Return the words that signals refer to: the tokens, or else the words between white space, as in `.rs4` files."""
+    """Return the words that signals refer to: the tokens, or white-space words as in `.rs4` files."""
     return [Span(token.start, token.end) for token in document.tokens] or edu_words(document)
 
 

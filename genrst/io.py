@@ -71,7 +71,7 @@ def read_bytes(path: Path) -> bytes:
 def decode(content: bytes, path: Path, declared: str | None = None) -> str:
     """Decode the content of a file and normalise its line ends to `\\n`.
 
-    The encoding is that of the byte order mark, else the declared one, else UTF-8, else ISO-8859-1 with a warning.
+    The encoding is that of the byte order mark or the declaration, otherwise UTF-8, or ISO-8859-1 with a warning.
     """
     for mark, encoding in _MARKS:
         if content.startswith(mark):
@@ -105,7 +105,7 @@ def _normalise(text: str) -> str:
 
 
 def max_unpacked(path: Path) -> int:
-    """Return how many bytes a compressed file may unpack to, so that a small file cannot fill the memory."""
+    """Return how many bytes a compressed file may unpack to, so that a small file cannot exhaust memory."""
     return max(_MAX_RATIO * path.stat().st_size, _ALWAYS_ALLOWED)
 
 

@@ -69,7 +69,7 @@ def stored_bits(name: str, shape: tuple[int, ...], precision: Precision) -> int:
 
 
 def unpack(stored: Stored, prefix: str = "") -> dict[str, FloatArray]:
-    """Return the stored weights whose names begin with `prefix` as float32, whatever their precision."""
+    """Return the stored weights whose names begin with `prefix` as float32, regardless of their precision."""
     scales = {name + SCALE for name, tensor in stored.items() if is_packed(tensor)}
     names = [name for name in stored if name.startswith(prefix) and name not in scales]
     return {name: unpack_one(stored, name) for name in names}

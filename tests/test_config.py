@@ -82,7 +82,7 @@ def test_without_changes_the_file_counts(file: Path):
         ("model.unit_size=0", "model.unit_size: the value must be 1 or more, got 0"),
         (
             "training.encoder_layers=[4]",
-            "training.encoder_layers: there must be an encoder to cut (model.encoder)",
+            "training.encoder_layers: needs an encoder (model.encoder)",
         ),
         ("training.exploration=0.5", "training.exploration: the model must be discriminative, got generative"),
         (f"training.seeds={'[' * 5000}", "training.seeds: the value must be a list"),

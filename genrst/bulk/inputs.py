@@ -237,7 +237,7 @@ def _open(address: str) -> Iterator[IO[bytes]]:
     except GenrstError:
         raise
     except DAMAGES as error:
-        raise CorpusFormatError(f"the file must be intact gzip, got {error}", address) from error
+        raise CorpusFormatError(f"the gzip file is damaged: {error}", address) from error
     except OSError as error:
         raise InputError(f"{address}: {error.strerror or error}") from error
 
@@ -269,7 +269,7 @@ def _naming_damage(address: str) -> Iterator[None]:
         yield
     except (ArrowException, OSError, ValueError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise CorpusFormatError(f"the file must be a table, got {reason}", address) from error
+        raise CorpusFormatError(f"the file is not a readable table: {reason}", address) from error
 
 
 # Reading documents.
@@ -336,7 +336,7 @@ def _read_lines(address: str, places: Sequence[tuple[int, int]], columns: Column
                 yield _read_line(file.read(size), address, start, columns)
             except DAMAGES as error:
                 # How far a damaged file can be read depends on the start, so read from the beginning again.
-                rule = f"the file must be intact gzip, got {error}"
+                rule = f"the gzip file is damaged: {error}"
                 yield Failure(f"{_name(address, None)}-{start}", CorpusFormatError(rule, address))
                 file.seek(0)
 

@@ -224,7 +224,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(decode(read_bytes(path), path))
     except (ValueError, RecursionError) as error:
-        raise CorpusFormatError(f"a manifest must be JSON, got {error}", path) from error
+        raise CorpusFormatError(f"the manifest is not valid JSON: {error}", path) from error
     if not isinstance(found, dict):
         raise CorpusFormatError("a manifest must be a JSON object", path)
     return found

@@ -1,6 +1,6 @@
 """Exact inference over all binary trees of a document: sums, marginals, best trees, samples and entropies.
 
-All functions work on arrays of scores and know nothing of networks or labels. The versions with gradients, for
+All functions work on arrays of scores and are independent of networks and labels. The versions with gradients, for
 training, are in `genrst.chart.learning.crf`.
 
 A document of n EDUs has the units (i, k, j), 0 <= i < k < j <= n: the span [i, j) split at k. A tree is a set of

@@ -56,7 +56,7 @@ class Labels:
 
     @cached_property
     def fine_of_labels(self) -> IntArray:
-        """The number of each label's relation among the fine ones; −1 if it is not fine. Shape: (labels)"""
+        """The index of each label's fine relation; −1 if the label has none. Shape: (labels)"""
         numbers = {relation: number for number, relation in enumerate(self.fine)}
         return np.array([numbers.get(relation, -1) for relation, _ in self.pairs], dtype=np.int64)
 

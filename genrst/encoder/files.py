@@ -1,7 +1,8 @@
 """Load pretrained encoders by name or from a folder, with transformers.
 
-Only safetensors are read, and no remote code is run: transformers builds the encoder from a few validated settings, and
-receives its weights, but never sees the folder itself. `genrst.encoder.pretrained` computes EDU vectors with encoders.
+Only safetensors files are read, and no remote code is run. The transformers library builds the encoder from a few
+validated settings and from the weights; it never reads the folder itself. `genrst.encoder.pretrained` computes EDU
+vectors with encoders.
 """
 
 import contextlib

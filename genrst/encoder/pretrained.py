@@ -30,7 +30,7 @@ HIDDEN = -1e30
 
 
 class PretrainedEncoder(nn.Module):
-    """The mean, the first and the last of the states of an EDU's word pieces, side by side and projected.
+    """Projects the concatenated mean, first and last states of an EDU's word pieces.
 
     `forward` reads EDUs. If they are not known yet, `read` returns the states of all pieces, and `pool` computes
     vectors from them.
@@ -118,7 +118,7 @@ class PretrainedEncoder(nn.Module):
 
     @torch.inference_mode()
     def try_out(self) -> None:
-        """Read a window of one piece, so that an unusable encoder fails now and not with the first text."""
+        """Read a window of one piece, so that an unusable encoder fails now instead of on the first text."""
         pieces = torch.tensor([[*self.shape.prefix, self.shape.padding, *self.shape.suffix]])
         self._states(pieces.to(self.norm.weight.device), torch.zeros_like(pieces, device=self.norm.weight.device))
 

@@ -41,7 +41,7 @@ def shared_measures(gold: Document, predicted: Document) -> tuple[Measure, Measu
     of a corpus disagree on names (`Lavan` and `Levan` in GUM_court_property). Other characters may differ (`“` for
     `"`).
 
-    If one side has no text, its offsets are taken as offsets into the other text. If both have none, positions are
+    If one side has no text, its offsets are treated as offsets into the other text. If both have none, positions are
     plain offsets. In both cases, the EDUs must start and end at the same positions.
     """
     if gold.text is not None and predicted.text is not None:
@@ -89,7 +89,7 @@ def _check_offsets(gold: Document, predicted: Document, measure: Measure) -> Non
     sides = {"gold": gold, "predicted": predicted}
     for side, document in sides.items():
         if not document.is_placed:
-            rule = "EDUs must have a text or offsets to be compared with others"
+            rule = "EDUs can only be compared if they have a text or offsets"
             raise GenrstError(f"{document.id}: {rule}; those in {side} have neither")
     ends = [(measure(document.edus[0])[0], measure(document.edus[-1])[1]) for document in sides.values()]
     if ends[0] != ends[1]:

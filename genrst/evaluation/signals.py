@@ -1,6 +1,6 @@
 """Score signals and secondary edges (eRST, Zeldes et al. 2024) against gold ones.
 
-A signal is scored by its type and words, by its unit in addition, and by the relation that it marks. A secondary edge
+Signals are scored by type and words, then also by unit, then also by the relation that they mark. A secondary edge
 is correct if both ends cover the same text as those of a gold edge. `docs/guides/signals.md` defines all scores.
 Signals are defined in `genrst.document`; trees are scored by `parseval`.
 """

@@ -2,7 +2,7 @@
 
 In a file of EDUs (`.edus`, `.txt`), each line is an EDU and a blank line ends a paragraph. In the running text beside
 an RST-DT tree (`wsj_0601.out` beside `wsj_0601.out.dis`), each line is a sentence, and EDUs are found by their
-characters, whatever the white space.
+characters, regardless of white space.
 
 Only JSON keeps the text between EDUs. In all other formats, symbols between EDUs, such as the bullets of lists, move to
 the front of the next EDU, and words between EDUs are an error.

@@ -132,7 +132,7 @@ def _section(element: Element) -> str:
 def node_names(
     kept: Kept, ids: Mapping[tuple[int, int], int], numbers: Iterable[int]
 ) -> dict[int, tuple[str, Attributes]]:
-    """Return the id and attributes of every node: those of the file if the EDUs are the same, else an unused number."""
+    """Return the id and attributes of every node: the original ones if EDUs are unchanged, otherwise new."""
     names: dict[int, tuple[str, Attributes]] = {}
     n_edus = sum(1 for start, stop in ids if stop == start + 1)
     if len(kept.segments) == n_edus:

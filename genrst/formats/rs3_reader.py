@@ -93,7 +93,7 @@ def _keep(document: Document, elements: Sequence[Element], ranges: dict[str, _Ra
 def _names(
     elements: Sequence[Element], ranges: dict[str, _Range], plain: Numbering
 ) -> tuple[list[tuple[str, Attributes]], list[tuple[int, int, str, Attributes]]]:
-    """Return the segments and the groups around units; the first one if there are several around the same unit."""
+    """Return the segments and the groups around units; if there are several around the same unit, the first one."""
     segments = [(one.attributes.get("id", ""), unknown(one)) for one in elements if one.name == SEGMENT]
     groups: dict[_Range, tuple[str, Attributes]] = {}
     for element in elements:

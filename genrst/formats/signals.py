@@ -18,7 +18,7 @@ Range = tuple[int, int]
 def layers_at(
     document: Document, units: Collection[Range], has_signs: bool
 ) -> tuple[list[SecondaryEdge], list[Signal]]:
-    """Return the secondary edges and signals at these units, with the word numbers of a file.
+    """Return the secondary edges and signals of these units, with word numbers as in a file.
 
     All others are left out with a warning. `has_signs` tells whether the file keeps the symbols between EDUs, in front
     of the next EDU.

@@ -35,7 +35,7 @@ FORMATS = {
 _MARKDOWN = (".md", ".markdown")
 
 _SIGNS = {b"%pdf-": ".pdf", b"<!doctype html": ".html", b"<html": ".html"}
-"""The first bytes that identify a format, whatever the suffix of the file."""
+"""The first bytes that identify a format, regardless of the suffix of the file."""
 _HINTS = {
     b"\xd0\xcf\x11\xe0": "is an old Office file; save it as .docx",
     b"{\\rtf": "is rich text; save it as .docx",

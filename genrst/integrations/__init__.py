@@ -1,1 +1,1 @@
-"""genrst inside other libraries."""
+"""Adapters of genrst for other libraries."""

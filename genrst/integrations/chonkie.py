@@ -1,4 +1,4 @@
-"""A chunker for Chonkie that cuts where the discourse tree of a text says; in its pipelines it is `discourse`.
+"""A chunker for Chonkie that splits a text along its discourse tree, registered in pipelines as `discourse`.
 
 >>> from genrst.integrations.chonkie import DiscourseChunker
 >>> DiscourseChunker(chunk_size=200)("It rained, so we stayed in.")     # doctest: +SKIP
@@ -18,10 +18,11 @@ from genrst.outputs.summary import count_words
 
 @chunker("discourse")
 class DiscourseChunker(BaseChunker):
-    """Cuts texts into discourse chunks, which do not overlap.
+    """Splits texts into discourse chunks, which do not overlap.
 
-    `chunk_size` is the most that a chunk may have: words, or the tokens of `tokenizer`, which is whatever Chonkie takes
-    for one. The metadata of a chunk are a `ChunkMetadata` without the offsets of the chunk, which it has anyway.
+    `chunk_size` is the maximum size of a chunk, in words or in tokens of `tokenizer`, which may be anything that
+    Chonkie accepts as a tokenizer. The metadata of a chunk are a `ChunkMetadata` without the offsets, which the chunk
+    itself already has.
     """
 
     def __init__(
@@ -31,16 +32,16 @@ class DiscourseChunker(BaseChunker):
         chunk_size: int = DEFAULT_TOKENS,
         min_chunk_size: int | None = None,
     ) -> None:
-        """The parser is `en` unless given; `min_chunk_size` is `min_tokens` of `genrst.chunks`."""
+        """The default parser is `en`; `min_chunk_size` is `min_tokens` of `genrst.chunks`."""
         super().__init__(tokenizer)
         self.parser, self.chunk_size, self.min_chunk_size = parser, chunk_size, min_chunk_size
 
     def chunk(self, text: str) -> list[Chunk]:
-        """Cut one text."""
+        """Split one text."""
         return self.chunk_batch([text])[0]
 
     def chunk_batch(self, texts: Sequence[str], show_progress: bool = True) -> list[list[Chunk]]:
-        """Cut texts, which are parsed several at a time."""
+        """Split texts, which are parsed in batches."""
         del show_progress
         found = cut_texts(texts, self.parser, self.chunk_size, self.tokenizer.count_tokens, self.min_chunk_size)
         return [[self._chunk(chunk) for chunk in passages.chunks] for passages in found]

@@ -1,6 +1,6 @@
-"""Discourse chunks for frameworks of retrieval: raw texts in, passages with flat metadata out.
+"""Discourse chunks for retrieval frameworks: raw texts in, passages with flat metadata out.
 
-Adapters share this file; each only translates a `Passage` into a class of its library.
+All adapters use this module; each one only converts a `Passage` to a class of its library.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,17 +21,18 @@ from genrst.trees.binarise import flatten
 from genrst.trees.node import units
 
 AnyParser: TypeAlias = Parser | str | Path | None
-"""A parser, or the name or folder of one, which is loaded when it is first needed; `en` if None."""
+"""A parser, or a name or folder to load when the parser is first needed (`en` if None)."""
 
 Range: TypeAlias = tuple[int, int]
 
 
 class ChunkMetadata(TypedDict):
-    """What is known about a chunk. Only strings and integers, because many vector stores take nothing else.
+    """The metadata of a chunk, as strings and integers only, because many vector stores accept nothing else.
 
     `relation_path` leads from the root of the text to the chunk, as in `ChunkRow`; `relation` and `nuclearity` (`N` or
-    `S`) are its last step, empty for a chunk that has no path. The parent is the smallest unit that has this chunk and
-    another one; it is the whole text if there is none. All offsets are characters of the text.
+    `S`) are its last step, or empty strings if the path is empty. The parent is the smallest unit that contains this
+    chunk and at least one other, or the whole text if there is no such unit. All offsets are character offsets into the
+    text.
     """
 
     start_index: int
@@ -45,7 +46,7 @@ class ChunkMetadata(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk of a text, and the place of its parent among `Passages.parents`; None if it has none."""
+    """A chunk of a text, and the index of its parent in `Passages.parents`; None if it has no parent."""
 
     text: str
     metadata: ChunkMetadata
@@ -54,9 +55,9 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """A unit above several chunks, and the place of its own parent; parents come before what is in them.
+    """A unit above several chunks, and the index of its own parent. Parents come before the units inside them.
 
-    It has no text of its own: in a deep tree, the texts of all units would be many times as long as the document.
+    It does not store its text: in a deep tree, the texts of all units would be many times as long as the document.
     """
 
     start: int
@@ -79,7 +80,7 @@ def cut_texts(
     count: Count = count_words,
     min_tokens: int | None = None,
 ) -> list[Passages]:
-    """Parse texts and cut them into chunks of at most `max_tokens`; a text without a word has none."""
+    """Parse texts and split them into chunks of at most `max_tokens`; a text without words has no chunks."""
     with_words = [has_words(text) for text in texts]
     items = [Text(f"text-{number}", text) for number, text in enumerate(texts, start=1) if with_words[number - 1]]
     outcomes = (parser if isinstance(parser, Parser) else load_once(parser)).pipe(items) if items else iter(())
@@ -91,12 +92,12 @@ def cut_texts(
 
 @cache
 def load_once(name: str | Path | None) -> Parser:
-    """A parser that is loaded by name; all adapters share it."""
+    """Load a parser by name; all adapters share it."""
     return load(name)
 
 
 def has_words(text: str) -> bool:
-    """Whether a text can be parsed."""
+    """Return whether a text can be parsed."""
     try:
         check_words("text", text)
     except TreeError:
@@ -105,7 +106,7 @@ def has_words(text: str) -> bool:
 
 
 def cut(document: Document, max_tokens: int, count: Count, min_tokens: int | None) -> Passages:
-    """The chunks of a parsed document, and the units above them."""
+    """Return the chunks of a parsed document and the units above them."""
     found = chunks(document, max_tokens, count, min_tokens=min_tokens)
     edus, of_units, of_chunks = _parents(document, [chunk.edus for chunk in found])
     parents = [Parent(*document.offsets(*span), above) for span, above in zip(edus, of_units, strict=True)]
@@ -131,9 +132,9 @@ def _metadata(chunk: Chunk, parent: Range) -> ChunkMetadata:
 
 
 def _parents(document: Document, spans: Sequence[Range]) -> tuple[list[Range], list[int | None], list[int | None]]:
-    """The EDUs of all units that are parents, and the places of the parents of these units and of all chunks.
+    """Return the EDUs of all parents, and the index of the parent of each of these units and of each chunk.
 
-    Of units that have the same chunks, the smallest is the one that counts: a chunk may have parts of several units.
+    If several units contain the same chunks, only the smallest is used. A chunk may have parts of several units.
     """
     starts, stops = [start for start, _ in spans], [stop for _, stop in spans]
     smallest: dict[Range, Range] = {}
@@ -154,7 +155,7 @@ def _parents(document: Document, spans: Sequence[Range]) -> tuple[list[Range], l
 
 
 def _nesting(ranges: Sequence[Range]) -> Iterator[tuple[Range, Range | None]]:
-    """Each range with the smallest one around it. They are nested, and sorted: the larger one of two comes first."""
+    """Yield each range with the smallest range around it. The ranges are nested and sorted, larger ones first."""
     around: list[Range] = []
     for one in ranges:
         while around and around[-1][1] <= one[0]:

@@ -1,4 +1,4 @@
-"""A text splitter for LangChain that cuts where the discourse tree of a text says.
+"""A text splitter for LangChain that splits a text along its discourse tree.
 
 >>> from genrst.integrations.langchain import DiscourseTextSplitter
 >>> DiscourseTextSplitter(chunk_size=200).split_documents(documents)    # doctest: +SKIP
@@ -19,8 +19,8 @@ from genrst.outputs.summary import count_words
 class DiscourseTextSplitter(TextSplitter):
     """Splits texts into discourse chunks, which do not overlap.
 
-    `chunk_size` is the most that a chunk may have: words, or what `length_function` counts. The metadata of a chunk are
-    those of its document and a `ChunkMetadata`.
+    `chunk_size` is the maximum size of a chunk, in words or in the units of `length_function`. A chunk has the metadata
+    of its document and those of a `ChunkMetadata`.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class DiscourseTextSplitter(TextSplitter):
         min_chunk_size: int | None = None,
         length_function: Callable[[str], int] = count_words,
     ) -> None:
-        """The parser is `en` unless given; `min_chunk_size` is `min_tokens` of `genrst.chunks`."""
+        """The default parser is `en`; `min_chunk_size` is `min_tokens` of `genrst.chunks`."""
         super().__init__(chunk_size, chunk_overlap=0, length_function=length_function)
         self._parser, self._min_chunk_size = parser, min_chunk_size
 
@@ -40,7 +40,7 @@ class DiscourseTextSplitter(TextSplitter):
         return [document.page_content for document in self.create_documents([text])]
 
     def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
-        """Split texts, which are parsed several at a time."""
+        """Split texts, which are parsed in batches."""
         found = cut_texts(texts, self._parser, self._chunk_size, self._length_function, self._min_chunk_size)
         return [
             Document(page_content=chunk.text, metadata={**deepcopy(own), **chunk.metadata})

@@ -1,4 +1,4 @@
-"""A node parser for LlamaIndex that cuts where the discourse tree of a text says.
+"""A node parser for LlamaIndex that splits a text along its discourse tree.
 
 >>> from genrst.integrations.llama_index import DiscourseNodeParser
 >>> DiscourseNodeParser(chunk_size=200).get_nodes_from_documents(documents)     # doctest: +SKIP
@@ -17,21 +17,20 @@ from genrst.outputs.chunks import DEFAULT_TOKENS
 from genrst.parser.parser import Parser
 
 OWN_KEYS = sorted(ChunkMetadata.__annotations__)
-"""The metadata that neither an encoder nor a language model is shown."""
+"""The metadata that are hidden from embedding models and language models."""
 
 
 class DiscourseNodeParser(NodeParser):
-    """Cuts documents into discourse chunks, which do not overlap; their metadata have a `ChunkMetadata`.
+    """Splits documents into discourse chunks, which do not overlap; their metadata include a `ChunkMetadata`.
 
-    With `include_parents` the units above several chunks are nodes, too, after the chunks of their document; parents
-    and children know each other, as `AutoMergingRetriever` needs it. Only the chunks should be indexed
-    (`get_leaf_nodes`).
+    With `include_parents`, units above several chunks also become nodes, placed after the chunks of their document.
+    Parents and children are linked, as `AutoMergingRetriever` requires. Index only the chunks (`get_leaf_nodes`).
     """
 
-    model: str | None = Field(default=None, description="The name or folder of a parser; en if not given.")
-    chunk_size: int = Field(default=DEFAULT_TOKENS, description="The most tokens of a chunk.", gt=0)
-    min_chunk_size: int | None = Field(default=None, description="The fewest; an eighth of the most if not given.")
-    include_parents: bool = Field(default=False, description="Whether units above several chunks are nodes, too.")
+    model: str | None = Field(default=None, description="The name or folder of a parser (default: en).")
+    chunk_size: int = Field(default=DEFAULT_TOKENS, description="The maximum number of tokens per chunk.", gt=0)
+    min_chunk_size: int | None = Field(default=None, description="The minimum (default: an eighth of the maximum).")
+    include_parents: bool = Field(default=False, description="Whether units above several chunks also become nodes.")
 
     _parser: AnyParser = PrivateAttr()
     _tokenizer: Callable[[str], Sized] = PrivateAttr()
@@ -42,7 +41,7 @@ class DiscourseNodeParser(NodeParser):
         tokenizer: Callable[[str], Sized] = str.split,
         **fields: Any,  # noqa: ANN401 - the fields of the class, which pydantic checks
     ) -> None:
-        """A parser, unless `model` names one. Tokens are words unless a tokenizer is given."""
+        """Pass a parser or the name of a `model`. Without a tokenizer, sizes are in words."""
         if parser is not None and parser.folder is not None:
             fields.setdefault("model", str(parser.folder))
         super().__init__(**fields)
@@ -50,11 +49,11 @@ class DiscourseNodeParser(NodeParser):
 
     @classmethod
     def class_name(cls) -> str:
-        """The name of the component where pipelines are stored."""
+        """The name of the component in stored pipelines."""
         return "DiscourseNodeParser"
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: object) -> list[BaseNode]:
-        """Parse documents, several at a time."""
+        """Parse documents in batches."""
         del show_progress, kwargs
         texts = [node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes]
         found = cut_texts(texts, self._parser, self.chunk_size, self._count, self.min_chunk_size)
@@ -64,7 +63,7 @@ class DiscourseNodeParser(NodeParser):
         return len(self._tokenizer(text))
 
     def _make(self, node: BaseNode, text: str, passages: Passages) -> list[TextNode]:
-        """The nodes of a document: its chunks, then the units above them, if these are wanted."""
+        """Return the nodes of a document: its chunks, then the units above them if `include_parents` is set."""
         chunks, parents = passages.chunks, passages.parents if self.include_parents else ()
         splits = [*(one.text for one in chunks), *(text[one.start : one.end] for one in parents)]
         made = build_nodes_from_splits(splits, node, id_func=self.id_func)
@@ -80,13 +79,13 @@ class DiscourseNodeParser(NodeParser):
         return made
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
-        """Add what documents know. Offsets stay: LlamaIndex looks for the text, which may occur more than once."""
+        """Add document data to nodes. Offsets are kept: LlamaIndex would search for the text, which may occur twice."""
         made = [node for node in nodes if isinstance(node, TextNode)]
         offsets = [(node.start_char_idx, node.end_char_idx) for node in made]
         parents = [node for node in nodes if node.child_nodes]
         super()._postprocess_parsed_nodes([node for node in nodes if not node.child_nodes], parent_doc_map)
         super()._postprocess_parsed_nodes(parents, parent_doc_map)
-        for node in parents:  # they overlap, so there is no order among them
+        for node in parents:  # parents overlap, so they have no order
             node.relationships.pop(NodeRelationship.PREVIOUS, None)
             node.relationships.pop(NodeRelationship.NEXT, None)
         for one, (start, end) in zip(made, offsets, strict=True):
@@ -95,7 +94,7 @@ class DiscourseNodeParser(NodeParser):
 
 
 def _link(nodes: Sequence[TextNode], parents: Sequence[TextNode], places: Sequence[int | None]) -> None:
-    """Tell nodes their parents, and parents their children; `places` are those of the parents of all nodes."""
+    """Link nodes and their parents; `places` has the place of each node's parent."""
     if not parents:
         return
     known = [parent.as_related_node_info() for parent in parents]

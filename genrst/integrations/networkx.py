@@ -1,4 +1,4 @@
-"""A tree as a directed graph of networkx.
+"""A tree as a directed networkx graph.
 
 >>> from genrst import Document, Leaf, Unit
 >>> tree = Unit("reason", "SN", (Leaf(0), Leaf(1)))
@@ -12,16 +12,16 @@ from genrst.document import Document
 from genrst.outputs.tables import unit_rows
 
 _ELSEWHERE = {"document", "id", "parent", "relation", "role"}
-"""The columns of the table of units that are not attributes of nodes."""
+"""The columns of the table of units that do not become node attributes."""
 
 
 def graph(document: Document) -> "networkx.DiGraph[int]":
-    """Return a tree as a graph whose edges lead from units to what they consist of.
+    """Return a tree as a graph whose edges lead from units to their children.
 
-    Nodes are the numbers of `unit_rows`, so 0 is the root, and have the columns of that table as attributes: `text`,
+    Nodes are numbered as in `unit_rows`, so 0 is the root. They have the columns of that table as attributes: `text`,
     `start`, `end`, `first_edu`, `last_edu`, `is_edu`, `depth`, `importance`, and probabilities if known. Units also
-    have the `relation` between their children, and a `nuclearity` with an N or S for each. Edges have the relation of
-    the child as RST files label it, and its nuclearity. What is unknown is left out, so that networkx can write the
+    have the `relation` between their children and a `nuclearity`, with one N or S per child. Edges have the child's
+    relation, as labelled in RST files, and its nuclearity. Unknown values are left out, so that networkx can write the
     graph in any of its formats.
     """
     found: networkx.DiGraph[int] = networkx.DiGraph(document=document.id)

@@ -16,8 +16,8 @@ from genrst.outputs.tables import Row
 def data_frame(rows: Iterable[Row]) -> pandas.DataFrame:
     """Return the rows of any table as a data frame: `unit_rows`, `dependency_rows`, `profile_rows`, `chunk_rows`, ….
 
-    Columns have pandas' own types, in which numbers stay whole where a cell is empty: `string`, `boolean`, `Int64` and
-    `Float64`.
+    Columns have pandas' nullable types (`string`, `boolean`, `Int64` and `Float64`), so integers stay integers if a
+    cell is empty.
     """
     listed = list(rows)
     names = dict.fromkeys(name for row in listed for name in row)
@@ -26,7 +26,7 @@ def data_frame(rows: Iterable[Row]) -> pandas.DataFrame:
 
 
 def _dtype(cells: Sequence[object]) -> str:
-    """The type that fits all cells of a column; if all are empty, that of objects."""
+    """Return the type that fits all cells of a column, or `object` if all are empty."""
     types = {type(cell) for cell in cells if cell is not None}
     if types == {int, float}:
         return "Float64"

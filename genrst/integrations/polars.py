@@ -15,5 +15,5 @@ from genrst.outputs.tables import Row
 
 def data_frame(rows: Iterable[Row]) -> polars.DataFrame:
     """Return the rows of any table as a data frame: `unit_rows`, `dependency_rows`, `profile_rows`, `chunk_rows`, …."""
-    # The type of a column depends on all of its cells: the first may be empty, or whole where others are not.
+    # Infer types from all cells: the first may be empty, or an integer in a column of floats.
     return polars.DataFrame([dict(row) for row in rows], infer_schema_length=None)

@@ -1,9 +1,11 @@
-"""genrst as a component of a spaCy pipeline: `nlp.add_pipe("genrst")`, then `doc._.rst` is a `Document`,
-`doc.spans["edus"]` has its EDUs, and `doc.spans["signals"]` the words of signals, if the parser finds any.
+"""genrst as a spaCy pipeline component.
 
-The pipeline's own tokens, sentences, heads and entities are used, as far as it has them; nothing is annotated twice. A
-chart such as `en` needs only the tokens, so a blank pipeline will do. Documents are kept as JSON in `doc.user_data`, so
-that they survive `Doc.to_bytes`, `DocBin` and `nlp.pipe(n_process=2)`.
+After `nlp.add_pipe("genrst")`, `doc._.rst` is a `Document`, `doc.spans["edus"]` has its EDUs, and
+`doc.spans["signals"]` has the words of its signals if the parser finds any.
+
+The component uses the pipeline's tokens, sentences, heads and entities where they exist, so nothing is annotated twice.
+A chart parser such as `en` needs only the tokens, so a blank pipeline is enough. Documents are stored as JSON in
+`doc.user_data`, so that they survive `Doc.to_bytes`, `DocBin` and `nlp.pipe(n_process=2)`.
 """
 
 import threading
@@ -60,7 +62,7 @@ def make(
     relations: Relations | None,
     signals: bool,
 ) -> "RstComponent":
-    """The component that a pipeline asks for; the options are those of `genrst.load`."""
+    """Create the component for a pipeline; the options are those of `genrst.load`."""
     del nlp, name
     return RstComponent(
         model, LoadOptions(device, pipeline, search, beam, word_weight, max_stack, keep_whole, relations, signals)
@@ -76,7 +78,7 @@ class RstComponent:
 
     @property
     def parser(self) -> Parser:
-        """The parser, loaded when it is first needed, by one thread for all."""
+        """The parser, loaded once, when it is first needed, and shared by all threads."""
         with _loading:
             if self._parser is None:
                 self._parser = load_with(self._model, self._options)
@@ -84,7 +86,7 @@ class RstComponent:
 
     @cached_property
     def _needs_syntax(self) -> bool:
-        """Whether the model reads the heads of words; charts do not."""
+        """Return whether the model reads the heads of words; chart parsers do not."""
         return read_kind(find_model(self._model)) != "chart"
 
     def __call__(self, doc: Doc) -> Doc:
@@ -93,19 +95,19 @@ class RstComponent:
         return doc
 
     def pipe(self, stream: Iterable[Doc], batch_size: int = 8) -> Iterator[Doc]:
-        """Parse texts, some at a time."""
+        """Parse texts in batches."""
         docs = iter(stream)
         while batch := list(islice(docs, batch_size)):
             self._parse(batch)
             yield from batch
 
     def _parse(self, docs: list[Doc]) -> None:
-        """Parse all texts with a word; one that cannot be parsed is a warning."""
+        """Parse all texts that have words; warn about a text that cannot be parsed."""
         wanted = [doc for doc in docs if any(not token.is_space for token in doc)]
         if self._needs_syntax and not all(doc.has_annotation("DEP") for doc in wanted):
             raise MissingDependencyError(
                 f"the model {self.parser.config.name!r} needs a dependency parser before genrst in the spaCy pipeline; "
-                "add one, or use 'en', which needs none"
+                "add one, or use 'en', which does not need it"
             )
         documents = [from_spacy(doc) for doc in wanted]
         for doc, outcome in zip(wanted, self.parser.parse_annotated(documents) if documents else [], strict=True):
@@ -116,7 +118,7 @@ class RstComponent:
 
 
 def _annotate(doc: Doc, document: Document) -> None:
-    """Keep the document, its EDUs and, where there are signals, their words: a span for each run of words."""
+    """Store the document, its EDUs and the words of its signals, one span per run of words."""
     doc.user_data[USER_DATA] = write_json(document)
     groups = {EDUS: [("", edu) for edu in document.edus]}
     if document.signals:
@@ -128,20 +130,20 @@ def _annotate(doc: Doc, document: Document) -> None:
 
 
 def document_of(doc: Doc) -> Document | None:
-    """What `doc._.rst` gives: the parsed document, or None for a text without a word."""
+    """The value of `doc._.rst`: the parsed document, or None for a text without words."""
     stored = doc.user_data.get(USER_DATA)
     return read_json(stored.encode("utf-8", "surrogatepass"), Path("doc.json"))[0] if stored else None
 
 
 def from_spacy(doc: Doc) -> Document:
-    """The document of a spaCy Doc, one EDU; tokens of white space are left out.
+    """Return a spaCy Doc as a document with one EDU, without its white-space tokens.
 
-    Without a dependency parser each token is a root. Without sentences it has none, and the parser finds them.
+    Without a dependency parser, every token is a root. If the Doc has no sentences, the parser finds them.
     """
     kept = [token for token in doc if not token.is_space]
     numbers = {token.i: number for number, token in enumerate(kept)}
     tokens = tuple(
-        # A head that is left out is white space: then the token is as good as a root.
+        # A missing head was a white-space token, so treat this token as a root.
         Token(token.idx, token.idx + len(token), numbers.get(token.head.i, number), token.dep_, token.tag_)
         for number, token in enumerate(kept)
     )

@@ -1,1 +1,1 @@
-"""What people do with trees: summaries, chunks for retrieval, tables, dependencies, features."""
+"""Outputs made from trees: summaries, chunks for retrieval, tables, dependencies and features."""

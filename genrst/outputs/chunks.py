@@ -1,10 +1,9 @@
-"""Chunks for retrieval: a text cut where its tree says, each piece within a budget of tokens.
+"""Chunks for retrieval: split a text along its tree, each chunk within a budget of tokens.
 
-A chunk is the largest subtree that fits. Where a unit is too large but has several children that fit, neighbours among
-them are put together as long as they fit, so that a long list does not become many small chunks. A part of a paragraph
-is not put together with another paragraph: what stands apart for the author is rarely about the same thing. What is too
-small to be found by its words, or a heading alone, then goes with a neighbour, which is cut elsewhere if both do not
-fit.
+A chunk is the largest subtree that fits. If a unit is too large but several of its children fit, neighbouring children
+are merged while they fit, so that a long list does not become many small chunks. Part of a paragraph is never merged
+with another paragraph, because authors start a new paragraph for a new subject. Afterwards, headings and chunks that
+are too small are joined to a neighbour. If the two do not fit together, they are split at another place.
 """
 
 from collections.abc import Callable
@@ -21,19 +20,19 @@ from genrst.trees.node import SPAN, Tree, Unit, fold, units
 
 DEFAULT_TOKENS = 200
 LEAST_SHARE = 8
-"""Unless said otherwise, a chunk has at least the eighth part of what it may have."""
+"""The default minimum size of a chunk is `max_tokens` divided by this."""
 
 RelationPath: TypeAlias = tuple[tuple[str, str], ...]
-"""Relations from the root down, each with `N` or `S`: whether the path goes through its nucleus or its satellite."""
+"""Relations from the root down. `N` or `S` says whether the path goes through the nucleus or the satellite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a text: `text` is what the document has from `start` to `end`; `edus` are numbers (start, stop).
+    """A chunk: `text` is the text of the document from `start` to `end`; `edus` is a range (start, stop).
 
-    `relation_path` leads from the root to the chunk, if that is a unit or an EDU. Where some children of one unit were
-    put together, it ends with their relation if that is the same for all, else at the unit; where parts of several
-    units were, at the one that has all.
+    `relation_path` leads from the root to the chunk if the chunk is a unit or an EDU. If the chunk consists of several
+    children of one unit, the path ends with their relation if they share one, and otherwise at the unit. If it consists
+    of parts of several units, the path ends at the smallest unit that contains them all.
     """
 
     start: int
@@ -64,20 +63,23 @@ def chunks(
     min_tokens: int | None = None,
     merge: bool = True,
 ) -> list[Chunk]:
-    """Cut a text into chunks of at most `max_tokens`, in order, every EDU in exactly one.
+    """Split a text into chunks of at most `max_tokens`, in text order. Every EDU is in exactly one chunk.
 
-    `count` says how many tokens a text has: words unless given. An EDU over the budget is a chunk by itself. With
-    `merge`, right-branching chains of a multinuclear relation are taken as the lists that they are, and neighbours in
-    a list or around a nucleus are put together from left to right, first in a paragraph, then whole paragraphs; a unit
-    that has a part of a paragraph and more is cut. Then chunks of fewer than `min_tokens` (an eighth of the most, if
-    not given) are joined to a neighbour if there is any way to do it, and headings to what follows. Without it every
-    chunk is a subtree, wherever paragraphs end.
+    `count` returns the number of tokens of a text; by default it counts words. An EDU over the budget is a chunk by
+    itself.
+
+    With `merge`, right-branching chains of a multinuclear relation are treated as lists. Neighbours in a list or around
+    a nucleus are merged from left to right, first inside a paragraph, then as whole paragraphs. A unit that covers part
+    of a paragraph and more is split. Finally, chunks of fewer than `min_tokens` (default: an eighth of `max_tokens`)
+    are joined to a neighbour where possible, and headings to the text that follows.
+
+    Without `merge`, every chunk is a subtree, and paragraphs are ignored.
     """
     if max_tokens < 1:
-        raise UsageError(f"a chunk's number of tokens must be 1 or more, got {max_tokens}")
+        raise UsageError(f"the number of tokens per chunk must be 1 or more, got {max_tokens}")
     least = max_tokens // LEAST_SHARE if min_tokens is None else min_tokens
     if not 0 <= least <= max_tokens:
-        raise UsageError(f"a chunk's least number of tokens must be from 0 to {max_tokens}, got {least}")
+        raise UsageError(f"the minimum number of tokens per chunk must be between 0 and {max_tokens}, got {least}")
 
     @cache  # counting tokens takes time
     def measure(start: int, stop: int) -> int:
@@ -115,7 +117,7 @@ def chunk_rows(
     min_tokens: int | None = None,
     merge: bool = True,
 ) -> list[ChunkRow]:
-    """A row per chunk."""
+    """Return one row per chunk."""
     return [
         ChunkRow(
             document=document.id,
@@ -133,7 +135,7 @@ def chunk_rows(
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Some neighbouring EDUs, and the unit they are if it is too large and must be cut."""
+    """A run of EDUs. `unit` is set if these EDUs are a unit that is too large and must be split."""
 
     start: int
     stop: int
@@ -143,12 +145,12 @@ class _Piece:
 
 _Edus: TypeAlias = tuple[int, int]
 _Test: TypeAlias = Callable[[int, int], bool]
-"""Asks something about the EDUs from one to another (exclusive)."""
+"""A predicate on the EDUs from `start` to `stop` (exclusive)."""
 _Steps: TypeAlias = dict[_Edus, tuple[_Edus, tuple[str, str]]]
 
 
 def _steps(tree: Tree) -> _Steps:
-    """By their EDUs, the parents of all units and EDUs, and the step from each parent."""
+    """Map the EDUs of every node to those of its parent and the step from the parent."""
     return {
         (child.start, child.stop): ((unit.start, unit.stop), _step(unit, relation, letter))
         for unit in units(tree)
@@ -161,7 +163,7 @@ def _step(unit: Unit, relation: str, letter: str) -> tuple[str, str]:
 
 
 def _path_to(edus: _Edus, steps: _Steps) -> RelationPath:
-    """The way to a unit or an EDU; empty if there is none with these EDUs."""
+    """Return the path to the node with these EDUs, or an empty path if there is no such node."""
     path = []
     while edus in steps:
         edus, step = steps[edus]
@@ -170,9 +172,9 @@ def _path_to(edus: _Edus, steps: _Steps) -> RelationPath:
 
 
 def _to_cut(tree: Tree, fits: _Test, is_whole: _Test | None) -> dict[_Edus, Unit]:
-    """The units that are too large, or are more than a part of a paragraph but not whole ones, by their EDUs.
+    """Return the units to split, by their EDUs: too large, or crossing paragraphs without covering whole ones.
 
-    From the bottom up, since what holds a unit that is too large need not be measured: counting tokens takes time.
+    Works bottom-up, because counting tokens takes time and the ancestors of a unit that is too large need no counting.
     """
     found: dict[_Edus, Unit] = {}
 
@@ -195,7 +197,7 @@ def _children(unit: Unit, path: RelationPath, to_cut: dict[_Edus, Unit]) -> list
 
 
 def _merge(pieces: list[_Piece], *tests: _Test) -> list[_Piece]:
-    """Put neighbours together that pass all tests, from left to right."""
+    """Merge neighbours that pass all tests, from left to right."""
     merged = pieces[:1]
     for piece in pieces[1:]:
         last = merged[-1]
@@ -208,12 +210,12 @@ def _merge(pieces: list[_Piece], *tests: _Test) -> list[_Piece]:
 
 
 def _shared(one: RelationPath, other: RelationPath) -> RelationPath:
-    """The beginning that two ways share."""
+    """Return the common prefix of two paths."""
     return tuple(left for left, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 class _Layout:
-    """The paragraphs of a document, and which of them are headings."""
+    """The paragraphs of a document, and which EDUs are in headings."""
 
     def __init__(self, document: Document) -> None:
         self.paragraphs = document.paragraph_of_edus()
@@ -221,20 +223,20 @@ class _Layout:
         self.is_heading = [labels[number] == "head" for number in self.paragraphs]
 
     def is_border(self, place: int) -> bool:
-        """Whether a paragraph ends before this EDU."""
+        """Return whether a paragraph ends before this EDU."""
         return place in (0, len(self.paragraphs)) or self.paragraphs[place - 1] != self.paragraphs[place]
 
     def is_in_one(self, start: int, stop: int) -> bool:
-        """Whether these EDUs are in one paragraph."""
+        """Return whether these EDUs are in one paragraph."""
         return self.paragraphs[start] == self.paragraphs[stop - 1]
 
     def is_whole(self, start: int, stop: int) -> bool:
-        """Whether these EDUs are in one paragraph, or are whole paragraphs."""
+        """Return whether these EDUs are in one paragraph or are whole paragraphs."""
         return self.is_in_one(start, stop) or (self.is_border(start) and self.is_border(stop))
 
 
 class _Repair:
-    """Joins pieces that cannot stand alone to a neighbour: headings, and what has too few tokens."""
+    """Joins headings and pieces that have too few tokens to a neighbour."""
 
     def __init__(
         self, layout: _Layout, tree: Tree, measure: Callable[[int, int], int], bounds: tuple[int, int]
@@ -246,16 +248,17 @@ class _Repair:
         self.depths = _split_depths(tree)
 
     def repaired(self, pieces: list[_Piece]) -> list[_Piece]:
-        """The pieces, put together until nothing changes: a new cut may make room for one that had none."""
+        """Join pieces until nothing changes. A new split may make room for a piece that did not fit before."""
         before: list[_Piece] = []
         while pieces != before:
             before, pieces = pieces, self._once(pieces)
         return pieces
 
     def _once(self, pieces: list[_Piece]) -> list[_Piece]:
-        """The pieces from left to right; one that cannot stand alone goes with the next or, if need be, the last.
+        """Go through the pieces once, from left to right, and join each one that cannot stand alone.
 
-        The end of a paragraph goes with the last.
+        It is joined to the next piece, or to the previous one if that fails. The end of a paragraph tries the previous
+        piece first.
         """
         pending = pieces[::-1]
         done: list[_Piece] = []
@@ -270,7 +273,7 @@ class _Repair:
             elif done and (joined := self._join(done[-1], piece)):
                 done[-1:] = joined
             elif pending and all(self.is_heading[piece.start : piece.stop]):
-                # It is never alone, even if what follows leaves no room.
+                # A heading is never alone, even if the chunk then exceeds the budget.
                 following = pending.pop()
                 done.append(_Piece(piece.start, following.start + 1, _shared(piece.path, following.path)))
                 if following.start + 1 < following.stop:
@@ -286,9 +289,9 @@ class _Repair:
         return not all(self.is_heading[start:stop]) and self.measure(start, stop) >= self.least
 
     def _join(self, left: _Piece, right: _Piece) -> list[_Piece]:
-        """The two as one piece, or cut elsewhere; nothing if there is no way.
+        """Return the two pieces as one, or split at another place; empty if neither is possible.
 
-        Best is the end of a paragraph, then what is highest in the tree.
+        The best place is the end of a paragraph, then the highest split in the tree.
         """
         path = _shared(left.path, right.path)
         if self.measure(left.start, right.stop) <= self.most:
@@ -308,7 +311,7 @@ class _Repair:
 
 
 def _split_depths(tree: Tree) -> dict[int, int]:
-    """How deep in the tree the EDUs before and after a place part."""
+    """Map each place between two EDUs to the depth of the unit that it splits."""
     depths = {(tree.start, tree.stop): 0}
     found: dict[int, int] = {}
     for unit in units(tree):

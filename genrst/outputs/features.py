@@ -1,7 +1,7 @@
-"""The features of a document: a vector of numbers about its relations and shape, for classifiers of texts.
+"""The features of a document: a vector of numbers about its relations and shape, for text classifiers.
 
-All documents have the same features in the same order, given an inventory of relations. Trees are binarised first, so
-that the format of a file makes no difference. docs/guides/features.md says what each feature means.
+For a given inventory of relations, all documents have the same features in the same order. Trees are binarised first,
+so the file format makes no difference. docs/guides/features.md explains each feature.
 """
 
 from collections import Counter
@@ -21,15 +21,15 @@ Features: TypeAlias = dict[str, float | None]
 
 NUCLEARITIES = ("NS", "SN", "NN")
 OTHER = "other"
-"""The class of relations that the inventory does not know."""
+"""The class of relations that are not in the inventory."""
 LEVELS = ("sentence", "paragraph", "document")
-"""Of units: inside one sentence; across sentences of one paragraph; across paragraphs."""
+"""Levels of units: inside one sentence; across sentences of one paragraph; across paragraphs."""
 SIDES, KINDS = ("left", "right"), ("EDU", *NUCLEARITIES)
-"""Of the children of a unit."""
+"""The sides and the kinds of a unit's children."""
 OPEN_CLASSES = "open"
-"""The name of inventories whose classes are the relations of some documents."""
+"""The name of an inventory whose classes are the relation names found in the documents."""
 UNCERTAINTY = ("entropy", "surprisal")
-"""What only a model can say: see `features`."""
+"""Features that need a model: see `features`."""
 
 
 def features(
@@ -39,28 +39,28 @@ def features(
     entropy: float | None = None,
     surprisal: float | None = None,
 ) -> Features:
-    """The features of a document, by name; None where the document does not say: words without text, sentences.
+    """Return the features of a document by name; None if unknown, such as words in a document without text.
 
-    The inventory is the one that fits the document best unless given, also by its name. With `gum` and with `rstdt`,
-    all documents have the same features. With `open` each relation is a class of its own, so that only documents that
-    go through `feature_rows` together have the same ones, and there are no pairs of relations.
+    `inventory` is an inventory or its name (default: the one that fits the document best). With `gum` or `rstdt`, all
+    documents have the same features. With `open`, each relation is its own class and there are no pairs of relations,
+    so only documents passed to `feature_rows` together have the same features.
 
     * `n_edus`, `n_words`, `n_sentences`, `n_paragraphs`, `edus_per_sentence`, `words_per_edu`, `characters_per_edu`;
-    * `depth` of the binary tree, `normalised_depth` (1 if no tree over as many EDUs is flatter), `left_branching`
-      and `skew` as in `genrst.trees.measures`, `mean_depth` of EDUs, `balance` (the smaller child's EDUs divided by
-      the larger one's, the mean over units), `root_children` before binarisation;
+    * `depth` of the binary tree, `normalised_depth` (1 for the flattest possible binary tree), `left_branching`
+      and `skew` as in `genrst.trees.measures`, `mean_depth` of EDUs, `balance` (the number of EDUs of the smaller
+      child divided by that of the larger one, averaged over units), `root_children` before binarisation;
     * `n_promoted`, `promoted_share`: EDUs that stand for the whole text; `promoted_first`, `promoted_mean` and
       `promoted_last` say where they are, from 0 (the first EDU) to 1 (the last);
     * `satellite_share` of all units and EDUs below the root; `share_NS`, `share_SN`, `share_NN` of the units;
-    * for each coarse relation, here `cause`: `count_cause`, `share_cause` of the units, and the same by nuclearity:
+    * for each coarse relation, such as `cause`: `count_cause`, `share_cause` of the units, and both by nuclearity:
       `count_cause_NS`, `share_cause_NS`, …; `other` is for relations outside the inventory;
-    * for each level, here `sentence`: `sentence_units`, the share of units inside one sentence; among these,
+    * for each level, such as `sentence`: `sentence_units`, the share of units inside one sentence; among these,
       `sentence_share_NS`, … and `sentence_share_cause`, …; the other levels are `paragraph` and `document`;
     * motifs, a unit with one of its children: `motif_NS_left_EDU`, …, as shares of all children;
       `pair_cause_contrast`, …, a cause with a contrast right below it, as shares of all such pairs;
-    * what a model says: `unit_probability` and `label_probability`, the means over the units that it found, and
-      `tree_surprisal`, −log of the probability that the document has; `entropy` of all trees, and `surprisal` of the
-      words, if they are given here. The last three are in nats and divided by the number of EDUs.
+    * from a model: `unit_probability` and `label_probability`, averaged over the units that it found, and
+      `tree_surprisal`, −log of the probability of the tree; `entropy` over all trees, and `surprisal` of the
+      words, if these two are passed in. The last three are in nats per EDU.
     """
     inventory = feature_inventory([document], inventory)
     tree = require_tree(document)
@@ -85,9 +85,9 @@ def feature_rows(
     *,
     ask: Callable[[Document], Mapping[str, float | None]] | None = None,
 ) -> Iterator[dict[str, float | str | None]]:
-    """A row per document, with the same columns for all: the name of the document, then its features.
+    """Yield one row per document, all with the same columns: the name of the document, then its features.
 
-    `ask` is what gives the `entropy` and the `surprisal` of a document, as a dictionary.
+    `ask` returns the `entropy` and the `surprisal` of a document as a dictionary.
     """
     documents = list(documents)
     inventory = feature_inventory(documents, inventory)
@@ -96,13 +96,13 @@ def feature_rows(
 
 
 profile = features
-"""The same as `features`, under the name that it had first."""
+"""An older name of `features`."""
 profile_rows = feature_rows
-"""The same as `feature_rows`."""
+"""An older name of `feature_rows`."""
 
 
 def feature_inventory(documents: Sequence[Document], inventory: Inventory | str | None = None) -> Inventory:
-    """The inventory, or the one that fits the relations of all documents; an open one becomes the list of them."""
+    """Return the inventory, or detect it from all documents; an open inventory gets one class per relation name."""
     if isinstance(inventory, str):
         inventory = load_inventory(inventory)
     if inventory is not None and inventory.relations:
@@ -184,7 +184,7 @@ def _class(unit: Unit, names: Sequence[str]) -> str:
 
 
 def _levels(document: Document, binary: Tree, names: Sequence[str]) -> Features:
-    """Unknown without sentences. Where paragraphs are unknown, `document` is all that crosses sentences."""
+    """Unknown without sentences. Without paragraphs, `document` covers every unit that crosses sentences."""
     by_level: dict[str, list[Unit]] = {level: [] for level in LEVELS}
     sentences, paragraphs = document.sentence_of_edus(), document.paragraph_of_edus()
     for unit in units(binary):

@@ -1,4 +1,4 @@
-"""An index of discourse markers: which relation each of them marks, how often, and in which genre."""
+"""An index of discourse markers: which relations each one marks, how often, and in which genre."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -12,12 +12,12 @@ Edus: TypeAlias = tuple[int, int]
 MARKERS = ("dm", "orphan")
 """The types of signals that are discourse markers: of relations of the tree, and of secondary edges."""
 GAP = " … "
-"""What stands between the parts of a marker in several places, such as `if … then`."""
+"""Separates the parts of a discontinuous marker, such as `if … then`."""
 _SIGNS = ".,;:!?\"'“”()[]—–"
 
 
 class MarkerRow(TypedDict):
-    """A marker with a relation; `genre` is the documents' own, if their metadata have one."""
+    """A marker with a relation; `genre` comes from the metadata of the documents, if present."""
 
     marker: str
     type: str
@@ -27,7 +27,7 @@ class MarkerRow(TypedDict):
 
 
 def marker_rows(documents: Iterable[Document]) -> list[MarkerRow]:
-    """The index of all documents together, the most frequent first."""
+    """Return the index of all documents together, the most frequent markers first."""
     counts = Counter(key for document in documents for key in _markers(document))
     ordered = sorted(counts.items(), key=lambda item: (-item[1], tuple(map(str, item[0]))))
     return [
@@ -37,7 +37,7 @@ def marker_rows(documents: Iterable[Document]) -> list[MarkerRow]:
 
 
 def marker_text(document: Document, signal: Signal) -> str:
-    """The words of a signal in lower case, without signs around them."""
+    """Return the words of a signal in lower case, without surrounding punctuation."""
     words, text = signal_words(document), document.text or ""
     found, before = "", 0
     for number in signal.tokens:

@@ -1,7 +1,7 @@
 """Passages that can be read alone: whole sentences, in the order in which a summary takes them.
 
-The most important sentence comes first, where a sentence is as important as its most important EDU. Headings, bylines,
-headers, greetings, code, tables and items that are only words are no sentences. A sentence that begins with a word such
+The most important sentence comes first. A sentence is as important as its most important EDU. Headings, bylines,
+headers, greetings, code, tables and short list items do not count as sentences. A sentence that begins with a word such
 as *this* or *however* comes after the one before it.
 """
 
@@ -14,9 +14,9 @@ from genrst.document import Document, require_tree
 from genrst.trees.measures import importance
 
 FRAGMENT_WORDS = 8
-"""The most words without final punctuation that are no sentence: a title, a byline, a greeting, an ingredient."""
+"""Up to this many words without final punctuation are not a sentence but a title, a byline or a greeting."""
 UNREADABLE = frozenset({"head", "header", "code", "table", "signature"})
-"""The kinds of paragraphs that are no prose."""
+"""The kinds of paragraphs that are not prose."""
 
 _END = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
 _LEANING = re.compile(
@@ -24,13 +24,13 @@ _LEANING = re.compile(
     r"moreover|furthermore|besides|instead|otherwise|still|yet|and|or|nevertheless|nonetheless|consequently|similarly)\b",
     re.IGNORECASE,
 )
-"""How sentences begin that need the one before."""
+"""The openings of sentences that depend on the sentence before."""
 
 
 def reading_order(document: Document, *, everything: bool = False) -> list[range]:
-    """The sentences of a document as ranges of EDUs, in the order in which a summary takes them.
+    """Return the sentences of a document as ranges of EDUs, in the order in which a summary takes them.
 
-    With `everything`, headings and the like are among them.
+    With `everything`, headings and the like are included.
     """
     found = [*_sentences(document)]
     readable = found if everything else [*_readable(document, found)] or found
@@ -53,7 +53,7 @@ def reading_order(document: Document, *, everything: bool = False) -> list[range
 
 
 def _sentences(document: Document) -> Iterator[range]:
-    """Runs of EDUs with a sentence each; by final punctuation if sentences are unknown."""
+    """Yield the EDUs of each sentence; if sentences are unknown, final punctuation ends them."""
     texts = document.edu_texts
     sentences, paragraphs = document.sentence_of_edus(), document.paragraph_of_edus()
     start = 0
@@ -70,7 +70,7 @@ def _ends(text: str) -> bool:
 
 
 def _readable(document: Document, sentences: Sequence[range]) -> Iterator[range]:
-    """The sentences that are prose; in a document without text all of them."""
+    """Yield the sentences that are prose, or all of them if the document has no text."""
     paragraphs = document.paragraph_of_edus()
     for sentence in sentences:
         label = document.paragraphs[paragraphs[sentence.start]].label if document.paragraphs else ""

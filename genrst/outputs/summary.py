@@ -1,7 +1,7 @@
 """Summaries: the sentences, or the EDUs, that the tree promotes highest (Marcu 2000), in the order of the text.
 
-They are taken in the order of one ranking until the next would be too much, so shorter summaries are parts of longer
-ones. No words are changed. `genrst.outputs.passages` ranks sentences.
+They are taken in the order of one ranking until the next one would exceed the budget, so a shorter summary is always
+part of a longer one. No words are changed. `genrst.outputs.passages` ranks sentences.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,22 +15,22 @@ from genrst.trees.measures import importance
 
 DEFAULT_SHARE = 0.2
 OMISSION = " … "
-"""What stands for the EDUs that are left out between two of a summary."""
+"""Stands for the EDUs left out between two EDUs of a summary."""
 
 Count: TypeAlias = Callable[[str], int]
-"""How long a text is; for a language model, the number of its tokens."""
+"""Returns the length of a text, such as its number of tokens for a language model."""
 
 CHARACTERS_PER_WORD = 6
-"""The length of a word, with the space after it, that is assumed in a document without text."""
+"""The assumed length of a word and the space after it, for documents without text."""
 
 
 def count_words(text: str) -> int:
-    """The number of words, which white space separates."""
+    """Return the number of words, separated by white space."""
     return len(text.split())
 
 
 def size_of(document: Document, start: int, stop: int, count: Count) -> int:
-    """The length of the text of the EDUs from `start` to `stop` (exclusive); without text, an estimate."""
+    """Return the length of the EDUs from `start` to `stop` (exclusive); an estimate if there is no text."""
     text = document.slice(start, stop)
     if text is None:
         first, end = document.offsets(start, stop)
@@ -50,7 +50,7 @@ class SummarySize(TypedDict, total=False):
 
 
 class SummaryRow(TypedDict):
-    """An EDU of a summary; `start` and `end` are characters of the text."""
+    """An EDU of a summary; `start` and `end` are character offsets."""
 
     document: str
     edu: int
@@ -72,10 +72,10 @@ def summary(
 ) -> list[int]:
     """Return the EDUs of a summary, by number, in the order of the text.
 
-    By default these are whole sentences that can be read alone and have at most a `share` of the words (0.2), or at
-    most `n_words`, or there are `n_sentences` of them; but at least one. With `everything`, headings, bylines,
-    greetings, tables and the like can be among them. With `n_edus` it is that many EDUs, the most important ones,
-    wherever they stand; earlier ones win where they are equally important. `count` says how many words a text has.
+    By default these are whole sentences that can be read alone: at most a `share` of the words (0.2), at most
+    `n_words`, or `n_sentences`, but always at least one sentence. With `everything`, headings, bylines, greetings,
+    tables and the like may be included. With `n_edus`, the result is that many of the most important EDUs, whether or
+    not they form sentences; ties go to the earlier EDU. `count` returns the number of words of a text.
     """
     _check_size(n_edus, n_sentences, n_words, share)
     if n_edus is not None:
@@ -91,7 +91,7 @@ def _check_size(n_edus: int | None, n_sentences: int | None, n_words: int | None
     given = {"EDUs": n_edus, "sentences": n_sentences, "words": n_words}
     sizes = [str(size) for size in (*given.values(), share) if size is not None]
     if len(sizes) > 1:
-        raise UsageError(f"a summary takes one size, got {len(sizes)} ({' and '.join(sizes)})")
+        raise UsageError(f"a summary takes only one size, got {len(sizes)} ({' and '.join(sizes)})")
     for name, number in given.items():
         if number is not None and number < 1:
             raise UsageError(f"a summary must have 1 or more {name}, got {number}")
@@ -100,45 +100,45 @@ def _check_size(n_edus: int | None, n_sentences: int | None, n_words: int | None
 
 
 def _budget(document: Document, share: float, count: Count) -> float:
-    """How many words a share is, and a little more: 0.29 × 100 is less than 29 in floating point."""
+    """Return the share as a number of words, plus a little: 0.29 × 100 is less than 29 in floating point."""
     total = sum(size_of(document, edu, edu + 1, count) for edu in range(len(document.edus)))
     return share * total * (1 + 1e-9)
 
 
 def _affordable(sizes: list[int], budget: float) -> int:
-    """How many of these sizes, from the first on, are together within the budget; at least one."""
+    """Return how many of the first sizes fit into the budget together; at least one."""
     return max(1, len(list(takewhile(lambda size: size <= budget, accumulate(sizes)))))
 
 
 def importance_ranking(document: Document) -> list[int]:
-    """All EDUs by number, the most important first; earlier ones come first where they are equally important."""
+    """Return all EDU numbers, the most important first; ties go to the earlier EDU."""
     scores = importance(require_tree(document))
     return sorted(range(len(scores)), key=lambda edu: -scores[edu])
 
 
 def summary_text(document: Document, **size: Unpack[SummarySize]) -> str:
-    """The text of a summary: slices of the text, with ` … ` where EDUs are left out and a space where none is."""
+    """Return the text of a summary: slices of the text, joined by ` … ` where EDUs are left out, otherwise a space."""
     return join_edus(document, summary(document, **size))
 
 
 def join_edus(document: Document, edus: Sequence[int]) -> str:
-    """The text of some EDUs, in this order."""
+    """Return the text of these EDUs, in this order."""
     if document.text is None:
-        raise GenrstError(f"{document.id}: a document must have a text to give that of its summary, got offsets only")
+        raise GenrstError(f"{document.id}: the document has offsets but no text, so its summary cannot be printed")
     texts = document.edu_texts
     gaps = ["", *(_gap(document, before, after) for before, after in pairwise(edus))]
     return "".join(gap + texts[edu] for gap, edu in zip(gaps, edus, strict=True))
 
 
 def _gap(document: Document, before: int, after: int) -> str:
-    """What joins two EDUs: nothing if nothing stands between them in the text, as in Chinese."""
+    """Return the separator of two EDUs: empty if nothing separates them in the text, as in Chinese."""
     if after != before + 1:
         return OMISSION
     return " " if document.edus[after].start > document.edus[before].end else ""
 
 
 def summary_rows(document: Document, **size: Unpack[SummarySize]) -> list[SummaryRow]:
-    """A row per EDU of a summary."""
+    """Return one row per EDU of a summary."""
     edus = summary(document, **size)
     scores = importance(require_tree(document))
     return [

@@ -1,8 +1,8 @@
-"""Tables: a row per unit of a tree, signal, secondary edge or dependency, and rows of any kind as files.
+"""Tables: one row per unit, signal, secondary edge or dependency, and functions that write any rows to a file.
 
-How dependencies are read off a tree is in `genrst.trees.dependency`. Files are CSV, JSON lines or Parquet. Texts are
-written as they are, so that offsets hold; in CSV also a text like `=1+1`, which spreadsheet programs take for a formula
-unless told that the column is text.
+`genrst.trees.dependency` converts trees to dependencies. Files are CSV, JSON lines or Parquet. Texts are written
+unchanged, so that offsets stay valid. In CSV this includes texts such as `=1+1`, which spreadsheet programs read as a
+formula unless the column is imported as text.
 """
 
 import csv
@@ -23,10 +23,10 @@ from genrst.trees.node import Tree, Unit, fold
 class UnitRow(TypedDict):
     """A unit or an EDU.
 
-    `id` counts the rows of a document from 0; `start` and `end` are characters of the text, EDUs count from 0.
-    `relation` is the label that RST files give a node: a satellite's relation to its nucleus, the shared relation of
-    several nuclei, or `span` for the one nucleus among satellites. `importance` is that of the most important EDU
-    inside; `probability` and `label_probability` are known for units that a chart made.
+    `id` numbers the rows of a document from 0. `start` and `end` are character offsets; EDUs are numbered from 0.
+    `relation` is the label that the node has in RST files: a satellite's relation to its nucleus, the shared relation
+    of several nuclei, or `span` for the only nucleus among satellites. `importance` is that of the most important EDU
+    inside. `probability` and `label_probability` are set for units found by a chart parser.
     """
 
     document: str
@@ -47,10 +47,10 @@ class UnitRow(TypedDict):
 
 
 def unit_rows(document: Document) -> list[UnitRow]:
-    """A row per unit and EDU, from the root down and from left to right."""
+    """Return one row per unit and EDU, in pre-order."""
     scores = _scores(require_tree(document))
     rows: list[UnitRow] = []
-    # Of the children of units that have a row: the row of the parent, N or S, and the relation.
+    # For the children of units that already have a row: the parent's row, N or S, and the relation.
     places: dict[tuple[int, int], tuple[int, str, str]] = {}
     for node in document.root:
         if isinstance(node.tree, Unit):
@@ -80,7 +80,7 @@ def unit_rows(document: Document) -> list[UnitRow]:
 
 
 def _scores(tree: Tree) -> dict[tuple[int, int], int]:
-    """The importance of every node, by its EDUs."""
+    """Map the EDUs of every node to its importance."""
     edus = importance(tree)
     scores: dict[tuple[int, int], int] = {}
 
@@ -92,10 +92,10 @@ def _scores(tree: Tree) -> dict[tuple[int, int], int]:
 
 
 class SignalRow(TypedDict):
-    """What marks a relation: that of a unit to its parent or, with a `target`, of a secondary edge.
+    """A signal of a unit's relation to its parent or, with a `target`, of a secondary edge.
 
-    `unit` and `target` are the ids of rows of the table of units. `words` are joined by an ellipsis where others are
-    between them; `start` and `end` are characters of the text, from the first word to the last.
+    `unit` and `target` are row ids in the table of units. `words` are joined by an ellipsis where other words are
+    skipped. `start` and `end` are the character offsets of the first and the last word.
     """
 
     document: str
@@ -110,7 +110,7 @@ class SignalRow(TypedDict):
 
 
 class EdgeRow(TypedDict):
-    """A secondary edge; `source` and `target` are the ids of rows of the table of units."""
+    """A secondary edge; `source` and `target` are row ids in the table of units."""
 
     document: str
     source: int | None
@@ -119,7 +119,7 @@ class EdgeRow(TypedDict):
 
 
 def signal_rows(document: Document, units: Sequence[UnitRow], with_words: bool = True) -> list[SignalRow]:
-    """A row per signal, given the table of units."""
+    """Return one row per signal, given the table of units."""
     ids = _ids(units)
     edges = {(edge.source, edge.target): edge.relation for edge in document.secondary_edges}
     rows = []
@@ -143,7 +143,7 @@ def signal_rows(document: Document, units: Sequence[UnitRow], with_words: bool =
 
 
 def edge_rows(document: Document, units: Sequence[UnitRow]) -> list[EdgeRow]:
-    """A row per secondary edge, given the table of units."""
+    """Return one row per secondary edge, given the table of units."""
     ids = _ids(units)
     return [
         EdgeRow(document=document.id, source=ids.get(edge.source), target=ids.get(edge.target), relation=edge.relation)
@@ -158,11 +158,11 @@ def _ids(units: Sequence[UnitRow]) -> dict[tuple[int, int], int]:
 Scheme: TypeAlias = Literal["li", "hirao"]
 
 SCHEMES = {"li": dependencies_li, "hirao": dependencies_hirao}
-"""By name: Li et al. (2014), with one root; Hirao et al. (2013), where nuclei may share theirs."""
+"""The conversions by name: Li et al. (2014), with one root; Hirao et al. (2013), which allows several."""
 
 
 class DependencyRow(TypedDict):
-    """An EDU, the EDU that it depends on (None for a root, whose relation is `root`), and its characters."""
+    """An EDU, its head (None for a root, whose relation is `root`), and its character offsets."""
 
     document: str
     edu: int
@@ -174,9 +174,9 @@ class DependencyRow(TypedDict):
 
 
 def dependency_rows(document: Document, scheme: Scheme = "li") -> list[DependencyRow]:
-    """A row per EDU, in order; EDUs count from 0."""
+    """Return one row per EDU, in text order; EDUs are numbered from 0."""
     if scheme not in SCHEMES:
-        raise UsageError(f"a scheme of dependencies must be one of {', '.join(SCHEMES)}, got {scheme!r}")
+        raise UsageError(f"the dependency scheme must be one of {', '.join(SCHEMES)}, got {scheme!r}")
     return [
         DependencyRow(
             document=document.id,
@@ -192,12 +192,12 @@ def dependency_rows(document: Document, scheme: Scheme = "li") -> list[Dependenc
 
 
 Row: TypeAlias = Mapping[str, Any]
-"""A cell per column: a string, a number, a truth value or None."""
+"""One cell per column: a string, a number, a Boolean or None."""
 
 Cell = TypeVar("Cell")
 RowFormat: TypeAlias = Literal["csv", "json", "parquet"]
 
-# What UTF-8 cannot hold, and what terminals and other programs obey or take for a line end.
+# Characters that UTF-8 cannot encode, and control characters that terminals obey or read as line ends.
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
@@ -206,12 +206,12 @@ _REPLACEMENT = "\ufffd"
 def write_rows(rows: Iterable[Row], file: BinaryIO, format: RowFormat, types: Mapping[str, str] | None = None) -> None:
     """Write rows to an open file; all must have the same columns.
 
-    `types` are those of all columns, by Arrow's names; without them Parquet has those of the cells.
-    CSV is UTF-8, quoted and with line ends as in RFC 4180; None is an empty cell. JSON is an object a line. Parquet
-    needs the library pyarrow. CSV and Parquet cannot hold half of a surrogate pair: U+FFFD stands for it.
+    `types` are the Arrow names of the column types; without them, Parquet types are inferred from the cells. CSV is
+    UTF-8 with the quoting and line ends of RFC 4180; None is an empty cell. JSON is one object per line. Parquet needs
+    pyarrow. CSV and Parquet cannot hold a lone surrogate, so it is replaced by U+FFFD.
     """
     if format not in WRITERS:
-        raise UsageError(f"a format of rows must be one of {', '.join(WRITERS)}, got {format!r}")
+        raise UsageError(f"the format of the rows must be one of {', '.join(WRITERS)}, got {format!r}")
     write = partial(_write_parquet, types=types) if format == "parquet" else WRITERS[format]
     write(_uniform(rows), file)
 
@@ -221,7 +221,7 @@ def _uniform(rows: Iterable[Row]) -> Iterator[Row]:
     for row in rows:
         columns = list(row) if columns is None else columns
         if list(row) != columns:
-            raise UsageError(f"rows must have the same columns ({', '.join(columns)}), got {', '.join(row)}")
+            raise UsageError(f"all rows must have the same columns ({', '.join(columns)}), got {', '.join(row)}")
         yield row
 
 
@@ -260,7 +260,7 @@ def _write_parquet(rows: Iterable[Row], file: BinaryIO, types: Mapping[str, str]
 
 
 def _parquet_type(name: str, cells: list[object]) -> str | None:
-    """The type of a column: that of its cells or, if all are empty, the one it has in other files."""
+    """Return the type of a column: that of its cells or, if all are empty, its type in other files."""
     if any(cell is not None for cell in cells):
         return None
     if name in ("text", "relation"):
@@ -277,4 +277,4 @@ WRITERS: dict[str, Callable[[Iterable[Row], BinaryIO], None]] = {
     "json": _write_json,
     "parquet": _write_parquet,
 }
-"""How the rows of each format are written."""
+"""The writer of each format."""

@@ -1,12 +1,11 @@
 """Models on the Hugging Face Hub: `hf:USER/NAME@COMMIT` becomes a folder on this machine.
 
-A repository may hold nothing but the files of a model (`genrst.storage`): one with a pickle, with code or with anything
-else is refused before it is downloaded. Every file is compared with the hash that the Hub lists for it; what is read
-from it later is validated as in any other folder.
+A repository may contain only the files of a model (`genrst.storage`). If it has a pickle, code or any other file, it is
+rejected before anything is downloaded. Every file is compared with the hash that the Hub lists for it. Its content is
+validated later, like that of any model folder.
 
-The library huggingface_hub keeps what it has downloaded, so that a model can be loaded again without a network. It also
-knows the address of the Hub and the token for private repositories, by its own settings. Models are published by
-`genrst.parser.push`.
+The huggingface_hub library caches downloads, so a model can be loaded again without a network. Its settings also give
+the address of the Hub and the token for private repositories. `genrst.parser.push` publishes models.
 """
 
 import hashlib
@@ -42,15 +41,15 @@ _WEIGHTS = re.compile(rf"(?:{_PART}/){{0,2}}(?:weights(?:-[0-9]+)?|signals)\.saf
 _SETTINGS = re.compile(
     rf"(?:{_PART}/){{0,2}}(?:config|symbols|parser|ensemble|signals|tokenizer)\.json|(?:{_PART}/)?README\.md"
 )
-"""The files of a model, also those of its encoder and of the models in it."""
+"""The files of a model, including those of its encoder and of the models inside it."""
 _PATTERNS = ["*.safetensors", "*.json", "*README.md"]
-"""What the Hub's library is told to download: of the files of a model all, and never `.gitattributes`."""
+"""What to download: all files of a model, but not `.gitattributes`."""
 HUB_FILES = {".gitattributes"}
-"""What the Hub itself puts into a repository."""
+"""The file that the Hub itself adds to a repository."""
 
 
 def is_model_file(name: str) -> bool:
-    """Whether the folder of a model has a file of this name.
+    """Return whether the folder of a model may contain a file with this name.
 
     >>> [is_model_file(name) for name in ("weights-2.safetensors", "encoder/config.json", "model.py", "../config.json")]
     [True, True, False, False]
@@ -60,10 +59,10 @@ def is_model_file(name: str) -> bool:
 
 @cache
 def fetch(name: str) -> Path:
-    """The folder of the model `hf:USER/NAME@COMMIT`, which is downloaded unless it is there.
+    """Return the folder of the model `hf:USER/NAME@COMMIT`, and download it if it is not in the cache.
 
-    Without a commit it is the latest one, with a warning that says which. A name stands for the same commit as long as
-    the program runs.
+    Without a commit, the latest one is loaded, and a warning names it. A name stands for the same commit as long as the
+    program runs.
     """
     repository, revision = _parse(name)
     api = make_api()
@@ -77,13 +76,13 @@ def fetch(name: str) -> Path:
     if not _COMMIT.fullmatch(revision or ""):
         pinned = f"{PREFIX}{repository}@{folder.name}"
         warnings.warn(
-            ParserWarning(f"{name}: loaded the latest commit; to load the same again, write {pinned}"), stacklevel=2
+            ParserWarning(f"{name}: loaded the latest commit; to load the same model again, use {pinned}"), stacklevel=2
         )
     return folder
 
 
 def pinned(name: str | None) -> str | None:
-    """The name of a model with the commit that it stands for, if it is on the Hub."""
+    """Return the name of a model, with its commit if it is on the Hub."""
     if name is None or not name.startswith(PREFIX):
         return name
     return f"{PREFIX}{_parse(name)[0]}@{fetch(name).name}"
@@ -92,12 +91,12 @@ def pinned(name: str | None) -> str | None:
 def _parse(name: str) -> tuple[str, str | None]:
     repository, at, revision = name.removeprefix(PREFIX).partition("@")
     if not REPOSITORY.fullmatch(repository) or (at and not _REVISION.fullmatch(revision)):
-        raise UsageError(f"a model on the Hub must be hf:USER/NAME@COMMIT, got {name!r}")
+        raise UsageError(f"the name of a model on the Hub must be hf:USER/NAME@COMMIT, got {name!r}")
     return repository, revision or None
 
 
 def make_api() -> Any:  # noqa: ANN401
-    """The interface of the Hub."""
+    """Return the client of the Hub."""
     try:
         from huggingface_hub import HfApi
     except ImportError as error:
@@ -107,7 +106,7 @@ def make_api() -> Any:  # noqa: ANN401
 
 @contextmanager
 def said_clearly(name: str) -> Iterator[None]:
-    """Turn the errors of the Hub's library into ours; a ConnectionError if the Hub cannot be reached."""
+    """Convert errors of the Hub's library to ours; raise ConnectionError if the Hub cannot be reached."""
     from huggingface_hub.errors import (
         GatedRepoError,
         HfHubHTTPError,
@@ -121,7 +120,7 @@ def said_clearly(name: str) -> Iterator[None]:
     except GenrstError:
         raise
     except GatedRepoError as error:
-        raise ModelNotFoundError(f"{name}: its authors must grant you access, on its page of the Hub") from error
+        raise ModelNotFoundError(f"{name}: access is restricted; ask for it on the model's page on the Hub") from error
     except RepositoryNotFoundError as error:
         hint = "if it is private, log in: hf auth login, or set HF_TOKEN"
         raise ModelNotFoundError(f"{name}: no such repository on the Hub; {hint}") from error
@@ -135,7 +134,7 @@ def said_clearly(name: str) -> Iterator[None]:
                 f"{name}: the Hub denies access; log in: hf auth login, or set HF_TOKEN"
             ) from error
         raise ConnectionError(_first_line(error)) from error
-    except Exception as error:  # its HTTP client, and what that raises, is another one in every version
+    except Exception as error:  # the HTTP client and its exceptions differ between versions
         raise ConnectionError(_first_line(error)) from error
 
 
@@ -144,20 +143,20 @@ def _first_line(error: BaseException) -> str:
 
 
 def _cached(api: Any, name: str, repository: str, revision: str | None, cause: ConnectionError) -> Path:  # noqa: ANN401
-    """The folder of a model that was downloaded before."""
+    """Return the folder of a model that has already been downloaded."""
     try:
         with said_clearly(name):
             found = api.snapshot_download(
                 repository, revision=revision, allow_patterns=_PATTERNS, local_files_only=True
             )
     except ConnectionError as error:
-        rule = f"{name}: it is not in the cache, and the Hub cannot be reached"
+        rule = f"{name}: the model is not in the cache, and the Hub cannot be reached"
         raise ModelNotFoundError(f"{rule}: {cause}") from error
     return Path(found)
 
 
 def _download(api: Any, name: str, repository: str, revision: str | None, listed: Any) -> Path:  # noqa: ANN401
-    """The folder of what the Hub lists."""
+    """Download the files that the Hub lists, and return their folder."""
     _check_listing(name, listed.siblings or ())
     try:
         with said_clearly(name):
@@ -166,7 +165,7 @@ def _download(api: Any, name: str, repository: str, revision: str | None, listed
         raise ModelNotFoundError(f"{name}: the download failed: {error}") from error
     folder = Path(found)
     if folder.name != listed.sha:
-        raise ModelNotFoundError(f"{name}: there was a new commit during the download; load it again")
+        raise ModelNotFoundError(f"{name}: the repository changed during the download; load it again")
     for file in listed.siblings:
         if file.rfilename not in HUB_FILES:
             _check_hash(name, folder / file.rfilename, file)
@@ -174,28 +173,28 @@ def _download(api: Any, name: str, repository: str, revision: str | None, listed
 
 
 def _check_listing(name: str, files: Iterable[Any]) -> None:
-    """Raise an error unless these are the files of a model, of sensible sizes and with hashes."""
+    """Raise an error unless these are the files of a model, with reasonable sizes and with hashes."""
     sizes = {file.rfilename: file.size for file in files if file.rfilename not in HUB_FILES}
     if strange := strange_files(sizes):
-        rule = f"{name}: a repository must have nothing but the files of a model (safetensors, JSON, README.md)"
+        rule = f"{name}: the repository must contain only the files of a model (safetensors, JSON, README.md)"
         raise ConfigError(f"{rule}, got {strange}")
     needed = [storage.ENSEMBLE] if storage.ENSEMBLE in sizes else [storage.CONFIG, storage.SYMBOLS, storage.WEIGHTS]
     for file in needed:
         if file not in sizes:
-            raise ModelNotFoundError(f"{name}: a model must have {', '.join(needed)}, got without {file}")
+            raise ModelNotFoundError(f"{name}: a model must have {', '.join(needed)}; {file} is missing")
     for file, size in sizes.items():
         if not _WEIGHTS.fullmatch(file) and (size or 0) > storage.MOST_BYTES:
-            raise ConfigError(f"{name}: {file} must have {storage.MOST_BYTES} bytes or less, got {size}")
+            raise ConfigError(f"{name}: {file} must be at most {storage.MOST_BYTES} bytes, got {size}")
 
 
 def strange_files(names: Iterable[str]) -> str:
-    """Those that no model has, the first ones of many."""
+    """Return the names of files that no model has; only the first few."""
     strange = sorted(name for name in names if not is_model_file(name))
     return ", ".join(ascii(name)[1:-1][:100] for name in strange[:3]) + (", …" if len(strange) > 3 else "")
 
 
 def _check_hash(name: str, path: Path, file: Any) -> None:  # noqa: ANN401
-    """Compare a file with its hash: SHA-256 of large files, that of Git of small ones. A wrong file is removed."""
+    """Compare a file with its hash: SHA-256 for large files, Git's for small ones. Remove a file that differs."""
     try:
         size = path.stat().st_size
         if file.lfs is not None:
@@ -206,7 +205,7 @@ def _check_hash(name: str, path: Path, file: Any) -> None:  # noqa: ANN401
     except OSError as error:
         raise ModelNotFoundError(f"{name}: {file.rfilename} was not downloaded: {error.strerror}") from error
     if found != wanted:
-        # Or the cache would give it back.
+        # Otherwise the cache would return it again.
         for one in {path.resolve(), path}:
             one.unlink(missing_ok=True)
         rule = f"{name}: {file.rfilename} is damaged: its {kind} must be {wanted}, got {found}"
@@ -221,7 +220,7 @@ def _digest(path: Path, digest: Any) -> str:  # noqa: ANN401
 
 
 def name_of(folder: Path) -> str:
-    """What a model is called that does not say it: by its repository if it is from the Hub, else by its folder."""
+    """Return the default name of a model: its repository if it is from the Hub, otherwise its folder."""
     folder = folder.absolute()
     repository = folder.parent.parent.name
     if folder.parent.name == "snapshots" and repository.startswith("models--"):

@@ -257,7 +257,7 @@ def check_sampling(n: int, seed: int, particles: int) -> None:
 
 
 def from_edus(id: str, edus: Sequence[str], paragraph_starts: Collection[int] = ()) -> Document:
-    """Make the document of a text that is given as EDUs."""
+    """Make a document from a list of EDUs."""
     rule = f"{id}: the input must be a text, a list of EDUs or a Document"
     if not isinstance(edus, list | tuple):
         raise UsageError(f"{rule}, got {type(edus).__name__}")

@@ -20,24 +20,24 @@ _KEY = re.compile(r"^([\w-]+):", re.MULTILINE)
 def push(
     folder: Path, repository: str, *, private: bool = False, license: str | None = None, language: str = "en"
 ) -> str:
-    """Make the repository hold the model of a folder and nothing else; returns the name to load this commit by.
+    """Replace the contents of the repository with the model in a folder; return the name that loads this commit.
 
-    A repository that does not exist is created. The card must name a licence, unless it is given here.
+    The repository is created if it does not exist. The card must name a licence unless `license` is given.
     """
     if not REPOSITORY.fullmatch(repository):
-        raise UsageError(f"a repository must be USER/NAME, got {repository!r}")
+        raise UsageError(f"the name of a repository must be USER/NAME, got {repository!r}")
     files = check_folder(folder)
     card = make_card(folder, repository, license, language)
     api = make_api()
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, get_token
 
     if get_token() is None:
-        raise OutputError(f"{repository}: the Hub needs a token to write: hf auth login, or set HF_TOKEN")
+        raise OutputError(f"{repository}: publishing needs a Hub token: run hf auth login, or set HF_TOKEN")
     try:
         with said_clearly(repository):
             present, parent = _present(api, repository)
             if strange := strange_files(present):
-                rule = f"{repository}: the repository must be new or have nothing but the files of a model"
+                rule = f"{repository}: the repository must be new or contain only the files of a model"
                 raise OutputError(f"{rule}, got {strange}")
             if parent is None:
                 api.create_repo(repository, private=private, exist_ok=True)
@@ -45,7 +45,7 @@ def push(
             operations += [CommitOperationAdd(name, str(folder / name)) for name in files if name != storage.CARD]
             operations += [CommitOperationDelete(name) for name in sorted({*present} - {*files, storage.CARD})]
             commit = api.create_commit(
-                repository, operations, commit_message="Upload a model of genrst", parent_commit=parent
+                repository, operations, commit_message="Upload a genrst model", parent_commit=parent
             )
     except (ConnectionError, ModelNotFoundError) as error:
         raise OutputError(f"{repository}: cannot be written: {str(error).removeprefix(f'{repository}: ')}") from error
@@ -53,7 +53,7 @@ def push(
 
 
 def _present(api: Any, repository: str) -> tuple[Collection[str], str | None]:  # noqa: ANN401
-    """The files that a repository has, and its latest commit; None if there is no repository."""
+    """Return the files of a repository and its latest commit, or None if there is no such repository."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
     try:
@@ -64,7 +64,7 @@ def _present(api: Any, repository: str) -> tuple[Collection[str], str | None]:  
 
 
 def check_folder(folder: Path) -> list[str]:
-    """The files of a model that needs no other folder; each is read once, so that nothing damaged is published."""
+    """Return the files of a self-contained model. Each is read once, so that no damaged file is published."""
     describe_model(folder)
     segmenter = find_segmenter(folder)
     places = [place for place, _ in read_models(folder)]
@@ -72,12 +72,12 @@ def check_folder(folder: Path) -> list[str]:
     for place in places:
         if not place.resolve().is_relative_to(folder.resolve()):
             raise UsageError(
-                f"{folder}: the model must be whole, but it needs {place}; genrst.load(FOLDER).save(NEW) makes a copy "
-                "that is"
+                f"{folder}: the model needs {place}, which is outside the folder; make a complete copy with "
+                "genrst.load(FOLDER).save(NEW)"
             )
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
     if strange := strange_files(files):
-        raise UsageError(f"{folder}: the folder must have nothing but the files of a model, got {strange}")
+        raise UsageError(f"{folder}: the folder must contain only the files of a model, got {strange}")
     for name in files:
         if name.endswith(".safetensors"):
             storage.read_header(folder / name)
@@ -88,19 +88,19 @@ def check_folder(folder: Path) -> list[str]:
 
 
 def make_card(folder: Path, repository: str, license: str | None = None, language: str = "en") -> str:
-    """The card of a model: its own, if it has one, with the settings that the Hub reads."""
+    """Return the card of a model, with the settings that the Hub reads; write one if the model has none."""
     for option, value in (("license", license), ("language", language)):
         if value is not None and not _IDENTIFIER.fullmatch(value):
-            raise UsageError(f"--{option} must be as the Hub calls it, such as cc-by-4.0 or en, got {value!r}")
+            raise UsageError(f"--{option} must be a Hub identifier, such as cc-by-4.0 or en, got {value!r}")
     path = folder / storage.CARD
     text = decode(storage.read_file(path), path) if path.is_file() else _new_card(folder, repository)
     head = _HEAD.match(text)
     settings = head[1] if head else ""
     known = set(_KEY.findall(settings))
     if license is not None and "license" in known:
-        raise UsageError(f"{path}: the card names a licence itself, so --license must not be given, got {license}")
+        raise UsageError(f"{path}: the card already names a licence; remove --license {license}")
     if license is None and "license" not in known:
-        raise ConfigError(f"{path}: the card must name a licence, got none; give it by --license, such as cc-by-4.0")
+        raise ConfigError(f"{path}: the card names no licence; add one with --license, such as cc-by-4.0")
     missing = {
         "license": f"license: {license}",
         "language": f"language: {language}",
@@ -116,12 +116,12 @@ def _new_card(folder: Path, repository: str) -> str:
     return f"""
 # {read_parser_config(folder).name}
 
-A parser of rhetorical structure, made with genrst: {facts["n_parameters"]:,} parameters.
+An RST parser trained with genrst: {facts["n_parameters"]:,} parameters.
 
 ```python
 import genrst
 
-parser = genrst.load("hf:{repository}@COMMIT")  # one of the commits of this repository
+parser = genrst.load("hf:{repository}@COMMIT")  # a commit of this repository
 print(parser("It rained, so we stayed in."))
 ```
 """

@@ -1,8 +1,8 @@
 """The colours of pictures, for light and dark backgrounds: by relation, or by the certainty of units.
 
 A relation has the same colour in all pictures. Every colour has a contrast ratio of at least 4.5 to 1 with its
-background, as WCAG requires for text. The certainty of a unit is the probability that its EDUs form a unit, whatever
-its relation. Only chart parsers provide it.
+background, as WCAG requires for text. The certainty of a unit is the probability that its EDUs form a unit, regardless
+of its relation. Only chart parsers provide it.
 """
 
 from collections import Counter

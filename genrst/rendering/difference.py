@@ -50,7 +50,7 @@ Status: TypeAlias = Literal["match", "nuclearity", "relation", "both", "missing"
 
 
 class Pair(NamedTuple):
-    """A constituent of the first tree and that of the second tree with the same text. Either may be None."""
+    """A constituent of the first tree and the constituent of the second tree with the same text. Either may be None."""
 
     first: Constituent | None
     second: Constituent | None

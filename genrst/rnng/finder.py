@@ -203,7 +203,7 @@ class RnngFinder:
         constraints = self.constraints(document)
         own = constraints if constraints != UNCONSTRAINED else None
         config = self.members[0].model.network.config
-        # A model with layout generates the layout, whatever its kind.
+        # A model with layout generates the layout, regardless of its kind.
         has_weights = config.kind == "generative" or config.layout_size is not None
         is_exact = self._is_single and own is None and not has_weights
         examples, generator = self.make_examples([document]), torch.Generator().manual_seed(seed)

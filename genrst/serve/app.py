@@ -77,7 +77,7 @@ def make_app(
     files: Files | None = None,
     folder: Folder | None = None,
 ) -> Starlette:
-    """Make the service for the given parsers, of which the first is the default, and for local files if given.
+    """Make the service for the given parsers (the first is the default) and, optionally, for local files.
 
     `folder` adds the states of the files, the project and pairs of annotators.
     """

@@ -72,7 +72,7 @@ class ParseRequest(_Request):
     text: str | None = Field(None, min_length=1)
     edus: list[str] | None = Field(None, min_length=1)
     document: JsonDocument | None = None
-    id: str | None = Field(None, description="The name of the document, if it does not have one.")
+    id: str | None = Field(None, description="A name for a document that has none.")
     model: ModelName = None
     trees: int = Field(1, ge=1, le=MAX_TREES, description="How many of the best trees to return.")
     alternatives: int = Field(

@@ -93,7 +93,7 @@ def _is_name(name: str) -> bool:
 
 
 def with_speakers(sentences: Sequence[Span], text: str, paragraphs: Sequence[Span]) -> tuple[Span, ...]:
-    """Label the sentences in turns (paragraphs `sp`) with the name of the speaker."""
+    """Label each sentence in a turn (a paragraph `sp`) with the name of its speaker."""
     starts = [paragraph.start for paragraph in paragraphs]
     speakers = [speaker(text, paragraph.start) if paragraph.label == "sp" else "" for paragraph in paragraphs]
     numbers = (bisect_right(starts, sentence.start) - 1 for sentence in sentences)

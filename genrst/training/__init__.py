@@ -1,1 +1,1 @@
-"""Training: prepared features, the loop, checkpoints, several processes. Runs without spaCy once features exist."""
+"""Training: prepared features, the loop, checkpoints and distributed runs. Once features exist, spaCy is not needed."""

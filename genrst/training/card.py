@@ -1,4 +1,4 @@
-"""The card of a model that has been trained: what it is, what it has learnt from, and what became of the relations."""
+"""The card of a trained model: what it is, what it was trained on, and how relations were mapped to classes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,18 +18,18 @@ tags:
 - rhetorical-structure-theory
 ---
 """
-"""What Hugging Face reads."""
+"""The metadata that Hugging Face reads."""
 
 
 def make_card(config: RunConfig, seed: int, record: Record, notes: Mapping[str, Any]) -> str:
-    """A card in Markdown; `notes` are those of the prepared features."""
+    """Return a card in Markdown; `notes` are those of the prepared features."""
     scores = ", ".join(f"{aspect} {score:.1f}" for aspect, score in record.dev_scores.items())
-    silver = f" and, with automatic trees, {inert(config.data.silver)}" if config.data.silver else ""
+    silver = f" and, with automatic trees, on {inert(config.data.silver)}" if config.data.silver else ""
     return f"""{HEAD}
 # A {config.model.kind} parser
 
-Trained by genrst {VERSION} on {inert(config.data.path)}{silver}: seed {seed}, epoch {record.epoch}. Parseval F1 on dev:
-{scores}.
+Trained with genrst {VERSION} on {inert(config.data.path)}{silver}: seed {seed}, epoch {record.epoch}.
+Parseval F1 on dev: {scores}.
 
 {_segmentation(config)}
 
@@ -41,5 +41,5 @@ Trained by genrst {VERSION} on {inert(config.data.path)}{silver}: seed {seed}, e
 
 def _segmentation(config: RunConfig) -> str:
     if config.model.kind == "chart":
-        return "It finds the EDUs of raw text itself."
-    return "EDUs of raw text are found by `en`, unless `parser.json` names another chart."
+        return "It segments raw text into EDUs itself."
+    return "Raw text is segmented by `en` unless `parser.json` names another chart parser."

@@ -1,7 +1,7 @@
 """Checkpoints: one file with the weights, the optimizer's state and the progress of training, replaced atomically.
 
-A run that is killed at any moment leaves the last complete file behind. A file that was changed since is known by its
-checksum; then the one before it, which is kept, takes its place.
+A run that is killed at any moment leaves the last complete file behind. A damaged file is recognised by its checksum,
+and the previous checkpoint, which is kept, is used instead.
 """
 
 import dataclasses
@@ -27,12 +27,12 @@ _MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 
 
 def previous_checkpoint(path: Path) -> Path:
-    """Where the checkpoint is kept that was replaced by the one of this path."""
+    """Return the path of the checkpoint before this one."""
     return path.with_name(f"{path.stem}.previous{path.suffix}")
 
 
 def save_checkpoint(trainer: Trainer, path: Path) -> None:
-    """Write all that is needed to resume a run; the file that is there becomes the previous one."""
+    """Write everything needed to resume a run; an existing file becomes the previous checkpoint."""
     tensors = {f"weights/{name}": tensor for name, tensor in trainer.network.state_dict().items()}
     if trainer.average is not None:
         tensors |= {f"average/{name}": tensor for name, tensor in trainer.average.state_dict().items()}
@@ -69,7 +69,7 @@ def _keep(path: Path) -> None:
 
 
 def load_checkpoint(trainer: Trainer, path: Path) -> None:
-    """Put a trainer where the run was when the checkpoint was written; if that is damaged, the one before it was."""
+    """Restore a trainer from a checkpoint, or from the previous one if this one is damaged."""
     previous = previous_checkpoint(path)
     try:
         progress, seed, tensors = _read(path)
@@ -77,26 +77,26 @@ def load_checkpoint(trainer: Trainer, path: Path) -> None:
         if not previous.is_file():
             raise
         path, (progress, seed, tensors) = previous, _read(previous)
-        message = f"{error}; training goes on from the one before it, {previous.name}, after epoch {progress.epoch}"
+        message = f"{error}; training resumes from the previous one, {previous.name}, after epoch {progress.epoch}"
         warnings.warn(CorpusWarning(message), stacklevel=2)
     if seed != str(trainer.seed):
-        raise ConfigError(f"{path}: the checkpoint must be of seed {trainer.seed}, got {seed}")
+        raise ConfigError(f"{path}: the seed of the checkpoint must be {trainer.seed}, got {seed}")
     _restore(trainer, tensors, path)
     trainer.progress = progress
 
 
 def _read(path: Path) -> tuple[Progress, str, dict[str, Tensor]]:
-    """The progress, the seed and all tensors of a checkpoint that is as it was written."""
+    """Return the progress, the seed and all tensors of an undamaged checkpoint."""
     try:
         if not path.is_file():
             raise FileNotFoundError("there is no such file")
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
         if _checksum(tensors, metadata) != metadata["sha256"]:
-            raise ValueError("its checksum is another, so it was changed")
+            raise ValueError("the checksum does not match, so the file was changed")
         return from_mapping(Progress, json.loads(metadata["progress"])), metadata["seed"], tensors
-    except Exception as error:  # a changed byte can lead anywhere
+    except Exception as error:  # a changed byte can cause any error
         reason = str(error).partition("\n")[0][:200]
         raise ConfigError(f"{path}: the checkpoint cannot be read: {reason}") from error
 
@@ -105,17 +105,19 @@ def _restore(trainer: Trainer, tensors: dict[str, Tensor], path: Path) -> None:
     average = _below("average/", tensors)
     if (trainer.average is not None) != bool(average):
         was = "with" if average else "without"
-        raise ConfigError(f"{path}: training.averaging must be as it was for the checkpoint, which is {was} an average")
+        raise ConfigError(
+            f"{path}: training.averaging must be the same as for the checkpoint, which is {was} an average"
+        )
     try:
         trainer.network.load_state_dict(_below("weights/", tensors))
         if trainer.average is not None:
             trainer.average.load_state_dict(average)
     except RuntimeError as error:
-        raise ConfigError(f"{path}: the checkpoint must be of the configured model, got of another model") from error
+        raise ConfigError(f"{path}: the checkpoint is of another model than the configured one") from error
     for name, parameter in trainer.network.named_parameters():
         state = {moment: tensors[f"{moment}/{name}"] for moment in _MOMENTS if f"{moment}/{name}" in tensors}
         if state:
-            # The step count stays on the CPU, as Adam keeps it there.
+            # The step count stays on the CPU, where Adam keeps it.
             trainer.optimizer.state[parameter] = {
                 moment: tensor if moment == "step" else tensor.to(parameter.device) for moment, tensor in state.items()
             }

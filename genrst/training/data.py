@@ -1,6 +1,6 @@
-"""From a corpus to prepared features: annotate, count symbols, turn documents into numbers; once, then from a cache.
+"""Prepare features from a corpus: annotate, count symbols, convert documents to numbers. Results are cached.
 
-What comes out is in `genrst.training.prepared`; what becomes of one document is in the `examples` of the kind of model.
+`genrst.training.prepared` defines the result. The `examples` module of each kind of model converts one document.
 """
 
 import dataclasses
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
     from genrst.chart.examples import ChartExample
 
 CHOOSING = ("path", "extra", "genres", "silver_genres", "skip_bad")
-"""Settings that say which documents are read, and nothing about what becomes of them."""
+"""Settings that only select documents and do not affect how these are prepared."""
 
 
 def prepare_data(config: RunConfig, cache: Path) -> tuple[Prepared, Path]:
-    """The prepared features of a configuration and their file: from the cache, or made and put there."""
+    """Return the prepared features of a configuration and their file; made if they are not in the cache."""
     data, kind = config.data, kind_of(config.model)
     tokenizer = _find_tokenizer(config)
     train, dev, read_silver = read_corpus(data)
     for document in (*train, *dev):
         if document.tree is None:
-            raise TreeError(f"{document.id}: a document must have a tree to train or evaluate on")
+            raise TreeError(f"{document.id}: the document has no tree, so it cannot be used for training or evaluation")
     for split, documents in ((data.train_split, train), (data.dev_split, dev)):
         if all(len(document.edus) == 1 for document in documents):
-            raise TreeError(f"{data.path}: split {split!r} must have a document of two EDUs or more, got none")
+            raise TreeError(f"{data.path}: split {split!r} has no document of two or more EDUs")
     silver = [document for document in read_silver() if document.tree is not None]
     settings: dict[str, object] = {k: v for k, v in dataclasses.asdict(data).items() if k not in CHOOSING}
-    # Also which pipeline and vectors a name means here, and what is prepared of a document.
+    # The key also has the pipeline and the vectors that the names resolve to here, and what is prepared.
     settings |= {"pipeline": pipeline_version(data.pipeline), "vectors_file": file_version(data.vectors)}
     settings |= {"kind": kind, "tokenizer": tokenizer.json if tokenizer else None}
     path = prepare_once(
@@ -58,7 +58,7 @@ def prepare_data(config: RunConfig, cache: Path) -> tuple[Prepared, Path]:
 
 
 def _find_tokenizer(config: RunConfig) -> PieceTokenizer | None:
-    """The tokenizer of the model that training starts from, or of its pretrained encoder if it has one."""
+    """Return the tokenizer of the model to start from, or of the pretrained encoder, if there is one."""
     if start := config.training.start:
         path = Path(start) / ENCODER / TOKENIZER
         if not path.is_file():
@@ -68,7 +68,7 @@ def _find_tokenizer(config: RunConfig) -> PieceTokenizer | None:
 
 
 def read_corpus(config: DataConfig) -> tuple[list[Document], list[Document], Callable[[], Iterator[Document]]]:
-    """Training documents, dev documents, and a function that reads silver ones, which may be too many to keep."""
+    """Return training documents, dev documents, and a function that reads silver ones (often too many to keep)."""
     train, dev = (_read_split(config, split) for split in (config.train_split, config.dev_split))
     silver = load_corpus(config.silver, skip_bad=config.skip_bad) if config.silver else ()
 
@@ -76,7 +76,7 @@ def read_corpus(config: DataConfig) -> tuple[list[Document], list[Document], Cal
         documents = progress(silver, "reading silver", len(silver))
         if config.silver_genres:
             return _of_genres(documents, config.silver_genres, "data.silver_genres")
-        # Gold documents have been checked for these genres; silver ones need not have them all.
+        # Gold documents must have all of these genres; silver ones need not.
         return (document for document in documents if not config.genres or _genre(document) in config.genres)
 
     extra = load_corpus(config.extra, "files", skip_bad=config.skip_bad) if config.extra else ()
@@ -84,9 +84,9 @@ def read_corpus(config: DataConfig) -> tuple[list[Document], list[Document], Cal
 
 
 def open_split(config: DataConfig, split: str) -> Corpus:
-    """A split of the corpus of a configuration."""
+    """Return a split of the configured corpus."""
     if not Path(config.path).exists():
-        raise CorpusNotFoundError(f"{config.path}: no such file or folder; --set data.path=FOLDER names another")
+        raise CorpusNotFoundError(f"{config.path}: no such file or folder; set another with --set data.path=FOLDER")
     return load_corpus(config.path, config.corpus, split, version=config.gum_version, skip_bad=config.skip_bad)
 
 
@@ -94,19 +94,19 @@ def _read_split(config: DataConfig, split: str) -> list[Document]:
     corpus = open_split(config, split)
     documents = list(progress(corpus, f"reading {split}", len(corpus)))
     if not documents:
-        raise CorpusNotFoundError(f"{config.path}: split {split!r} must have a document, got none")
+        raise CorpusNotFoundError(f"{config.path}: split {split!r} has no documents")
     return documents
 
 
 def _of_genres(documents: Iterable[Document], genres: Sequence[str], setting: str) -> Iterator[Document]:
-    """Documents of these genres, of all if none is named; each must be there."""
+    """Return the documents of these genres, or all documents if none is named; each genre must occur."""
     known: set[str] = set()
     for document in documents:
         known.add(_genre(document))
         if not genres or _genre(document) in genres:
             yield document
     if unknown := [genre for genre in genres if genre not in known]:
-        names = ", ".join(sorted(known - {""})) or "those of the training documents, which have none"
+        names = ", ".join(sorted(known - {""})) or "the genres of the training documents, which have none"
         raise ConfigError(f"{setting}: a genre must be one of {names}, got {unknown[0]!r}")
 
 
@@ -116,7 +116,7 @@ def _genre(document: Document) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Gold:
-    """Documents with trees as models see them, and as their corpus has them."""
+    """Documents with the trees that models see and with those of their corpus."""
 
     documents: list[Document]
     corpus_trees: list[Tree]
@@ -138,7 +138,7 @@ def _prepare(
         for documents in (train, dev)
     ]
     labels = _labels(*(one.documents for one in gold))
-    # A label that only silver trees have could never be correct.
+    # A label that only occurs in silver trees could never be correct.
     known = set(labels)
     prepared_silver = [_as_model_sees(document, inventory) for document in silver]
     prepared_silver = [document for document in prepared_silver if known.issuperset(_labels_of([document]))]
@@ -225,7 +225,7 @@ def _inventory(config: DataConfig, documents: Iterable[Document]) -> Inventory:
 
 
 def _classes(documents: Iterable[Document], inventory: Inventory) -> dict[str, str]:
-    """The class of each relation of the corpus."""
+    """Return the class of each relation of the corpus."""
     names = {name for document in documents for unit in units(_tree(document)) for name in unit.relations} - {SPAN}
     return {name: inventory.coarse(name) for name in sorted(names)}
 
@@ -233,9 +233,9 @@ def _classes(documents: Iterable[Document], inventory: Inventory) -> dict[str, s
 def _fine_labels(
     gold: Sequence[_Gold], coarse: Sequence[Label], inventory: Inventory
 ) -> tuple[tuple[Label, ...], tuple[tuple[str, str], ...]]:
-    """The labels of training trees, as their corpus has them, and the class of each relation.
+    """Return the labels of training trees, as in their corpus, and the class of each relation.
 
-    What only dev has is a label with a class for a name, so that its trees have numbers, too.
+    Labels that occur only in dev are replaced by their class, so that dev trees can be converted to numbers.
     """
     pairs = {
         (unit.relation.lower(), unit.nuclearity) for tree in gold[0].corpus_trees for unit in units(binarise(tree))
@@ -247,11 +247,11 @@ def _fine_labels(
 
 
 def _labels(train: Sequence[Document], dev: Sequence[Document]) -> list[Label]:
-    """The labels of all gold trees, as those of dev must have numbers, too."""
+    """Return the labels of all gold trees, including dev, because its labels need numbers as well."""
     everything = _labels_of([*train, *dev])
     if unseen := sorted(everything - _labels_of(train)):
         names = ", ".join(map(" ".join, unseen))
-        message = f"labels of dev that training never shows, so no tree will have them: {names}"
+        message = f"these labels occur in dev but not in training, so the model will never predict them: {names}"
         warnings.warn(CorpusWarning(message), stacklevel=2)
     return sorted(everything)
 
@@ -261,19 +261,21 @@ def _labels_of(documents: Iterable[Document]) -> set[Label]:
 
 
 def annotate_as_configured(documents: list[Document], config: DataConfig) -> list[Document]:
-    """Entities by spaCy, as in the paper; dependencies too, unless the corpus' own are wanted."""
+    """Add spaCy entities, as in the paper, and spaCy dependencies unless the corpus's own are configured."""
     loaded = load_pipeline(config.pipeline)
     annotated = list(progress(annotate(documents, loaded), "annotating", len(documents)))
     if config.syntax == "spacy":
         return annotated
     for document in documents:
         if not document.tokens:
-            raise TreeError(f"{document.id}: data.syntax = corpus needs the corpus' own tokens, there are none")
+            raise TreeError(
+                f"{document.id}: data.syntax=corpus needs the tokens of the corpus, but the document has none"
+            )
     return [replace(old, entities=new.entities) for old, new in zip(documents, annotated, strict=True)]
 
 
 def _with_sentences(documents: list[Document], config: DataConfig) -> list[Document]:
-    """Sentences by spaCy, where documents have none."""
+    """Add spaCy sentences to documents without any."""
     bare = [document for document in documents if not document.sentences]
     found = annotate(bare, load_pipeline(config.pipeline)) if bare else iter(())
     return [document if document.sentences else next(found) for document in documents]

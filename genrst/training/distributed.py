@@ -1,6 +1,6 @@
-"""Several processes, each with its share of a batch; their gradients are added up, so that they equal those of one.
+"""Distributed training: each process takes a share of the batch, and gradients are summed over all processes.
 
-`torchrun` starts them; a plain `genrst train` is alone.
+`torchrun` starts the processes; a plain `genrst train` runs in one process.
 """
 
 import os
@@ -16,22 +16,22 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """Which of how many processes this is."""
+    """The rank of this process and the number of processes."""
 
     rank: int = 0
     count: int = 1
 
     @property
     def is_first(self) -> bool:
-        """Whether this process writes files and prints."""
+        """Return whether this process writes files and prints."""
         return self.rank == 0
 
     def share(self, items: list[Item]) -> list[Item]:
-        """This process' part of a batch."""
+        """Return this process's part of a batch."""
         return items[self.rank :: self.count]
 
     def add_gradients(self, network: nn.Module) -> None:
-        """Replace every gradient by its sum over all processes; frozen parameters stay without one."""
+        """Replace every gradient by its sum over all processes; frozen parameters have none."""
         if self.count == 1:
             return
         gradients = []
@@ -46,7 +46,7 @@ class Processes:
             gradient.copy_(part.view_as(gradient))
 
     def add(self, *values: float) -> list[float]:
-        """The sums of some numbers over all processes."""
+        """Return the sum of each number over all processes."""
         if self.count == 1:
             return list(values)
         total = torch.tensor(values, dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""The kinds of models that can be trained, by their configurations."""
+"""The kinds of models that can be trained, identified by their configuration classes."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -10,12 +10,12 @@ TaskKind: TypeAlias = Literal["chart", "rnng"]
 
 
 def kind_of(config: AnyConfig) -> TaskKind:
-    """The kind of a model."""
+    """Return the kind of a model."""
     return "chart" if isinstance(config, ChartConfig) else "rnng"
 
 
 def types_of(kind: TaskKind) -> tuple[type[Any], type[Any]]:
-    """The types of what a kind of model numbers, and of its examples."""
+    """Return the types of the symbols and of the examples of a kind of model."""
     if kind == "chart":
         from genrst.chart.examples import ChartExample
         from genrst.chart.labels import Labels

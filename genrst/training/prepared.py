@@ -1,8 +1,8 @@
-"""Prepared features: what training reads, the archive in which it lies, and the cache of archives.
+"""Prepared features: the input of training, its archive format, and the cache of archives.
 
-An archive is a NumPy file of numbers without pickles, named by what it was made from, so that it can be carried to a
-machine that has neither spaCy nor the corpus. `genrst.training.data` makes it. Every column of an example, such as its
-word pieces, is one array for all documents of a split, and the sizes of their parts.
+An archive is a NumPy file without pickles. Its name is a hash of its sources. It can be copied to a machine that has
+neither spaCy nor the corpus. `genrst.training.data` creates it. Each column of an example, such as its word pieces, is
+stored as one array for all documents of a split, with the size of each document's part.
 """
 
 import hashlib
@@ -24,30 +24,30 @@ from genrst.io import max_unpacked, tell, write_atomically_with
 from genrst.training.kinds import TaskKind, types_of
 
 FORMAT = 2
-"""Counts up when the meaning of a prepared file changes, so that old ones are made again."""
+"""Increase this number when the meaning of a prepared file changes, so that old files are rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Training and development documents as numbers, their symbols, and word vectors to start from."""
+    """Training and dev documents as numbers, their symbols, and the initial word vectors."""
 
     kind: TaskKind
     symbols: Any
-    """What the model numbers: the labels of a chart, or the symbols of the paper's model."""
+    """The labels of a chart parser, or the symbols of the paper's model."""
     train: list[Any]
     dev: list[Any]
     vectors: NDArray[np.float32] | None
-    """A row per word of the vocabulary; rows of zeros for words without a vector."""
+    """One row per word of the vocabulary; zeros for words without a vector."""
     notes: dict[str, Any]
-    """What was prepared and how, for the log."""
+    """Notes for the log: what was prepared, and how."""
     silver: list[Any] = field(default_factory=list)
     """Training documents with automatic trees."""
     tokenizer: str | None = None
-    """The `tokenizer.json` that made the word pieces, if there are any."""
+    """The `tokenizer.json` that produced the word pieces, if there are any."""
 
 
 def save_prepared(prepared: Prepared, path: Path) -> None:
-    """Write a prepared file, all of it or nothing."""
+    """Write a prepared file atomically."""
     splits = {"train": prepared.train, "dev": prepared.dev, "silver": prepared.silver}
     ids = {split: [example.id for example in examples] for split, examples in splits.items()}
     symbols = prepared.symbols.as_dict()
@@ -63,7 +63,7 @@ def save_prepared(prepared: Prepared, path: Path) -> None:
 
 
 def _pack(examples: Sequence[Any]) -> dict[str, NDArray[Any]]:
-    """The columns of all examples, which have the same, and the sizes of their parts."""
+    """Return the columns of all examples, which must be the same, and the sizes of their parts."""
     rows = [example.as_columns() for example in examples]
     columns: dict[str, NDArray[Any]] = {}
     for name in rows[0] if rows else ():
@@ -101,7 +101,7 @@ def _unpack(arrays: Mapping[str, NDArray[Any]], split: str, ids: Sequence[str], 
 
 
 def content_key(documents: Iterable[Document], settings: object) -> str:
-    """A name for prepared features: changes with any text, EDU, tree or setting."""
+    """Return the cache key of prepared features, which changes with any text, EDU, tree or setting."""
     digest = hashlib.sha256(repr((FORMAT, settings)).encode())
     for document in documents:
         digest.update(repr((document.id, document.text, document.edus, document.tree)).encode("utf-8", "surrogatepass"))
@@ -110,15 +110,15 @@ def content_key(documents: Iterable[Document], settings: object) -> str:
 
 
 def file_version(name: str) -> tuple[int, int] | None:
-    """What changes with the content of a file; None if there is no such file."""
+    """Return a fingerprint of a file's content, or None if there is no such file."""
     path = Path(name)
     return (path.stat().st_size, path.stat().st_mtime_ns) if path.is_file() else None
 
 
 def prepare_once(cache: Path, key: str, make: Callable[[Path], None]) -> Path:
-    """The prepared file of a key, made unless it is in the cache.
+    """Return the prepared file of a key; it is made if it is not in the cache.
 
-    Read it back even if it is new: it rounds word vectors, and the first run must be like all later ones.
+    A new file is read back as well. Writing rounds word vectors, and the first run must equal all later ones.
     """
     path = cache / f"{key}.npz"
     is_new = not path.is_file()
@@ -129,7 +129,7 @@ def prepare_once(cache: Path, key: str, make: Callable[[Path], None]) -> Path:
 
 
 def _check_size(arrays: np.lib.npyio.NpzFile, path: Path) -> None:
-    """Refuse an archive that unpacks to far more than its size."""
+    """Reject an archive that unpacks to far more than its size."""
     n_bytes = sum(member.file_size for member in arrays.zip.infolist()) if arrays.zip is not None else 0
     if n_bytes > (allowed := max_unpacked(path)):
         raise CorpusFormatError(f"the file must unpack to at most {allowed} bytes, got {n_bytes}", path)
@@ -139,24 +139,24 @@ _DAMAGE = (
     *(OSError, EOFError, LookupError, MemoryError, RuntimeError, TypeError, ValueError),
     *(zipfile.BadZipFile, zlib.error),
 )
-"""What NumPy, zip and JSON raise when an archive was cut or changed."""
+"""The exceptions of NumPy, zip and JSON for a truncated or damaged archive."""
 
 
 @contextmanager
 def _open_archive(path: Path) -> Iterator[tuple[dict[str, Any], Mapping[str, NDArray[Any]]]]:
-    """The header and the arrays of an archive; whatever reading it raises becomes a `CorpusFormatError`."""
+    """Open the header and the arrays of an archive; every error becomes a `CorpusFormatError`."""
     try:
-        # Of any other file NumPy would say that it holds pickles, and how to load them unsafely.
+        # For any other file, NumPy's message would suggest loading pickles, which is unsafe.
         if path.is_file() and not zipfile.is_zipfile(path):
-            raise zipfile.BadZipFile("no NumPy archive, or a part of one")
+            raise zipfile.BadZipFile("not a NumPy archive, or truncated")
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             _check_size(arrays, path)
             header = json.loads(bytes(arrays["header"]))
             if header["format"] != FORMAT:
-                rule = f"features must be prepared in format {FORMAT}"
-                raise CorpusFormatError(f"{rule}, got in format {header['format']}", path)
+                rule = f"the format of prepared features must be {FORMAT}"
+                raise CorpusFormatError(f"{rule}, got {header['format']}", path)
             yield header, arrays
     except _DAMAGE as error:
         if isinstance(error, CorpusFormatError):
             raise
-        raise CorpusFormatError(f"the file must hold prepared features, got {error}", path) from error
+        raise CorpusFormatError(f"not a file of prepared features: {error}", path) from error

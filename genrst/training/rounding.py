@@ -1,7 +1,7 @@
-"""Training with weights as they will be stored, and with products as parsing on a CPU computes them.
+"""Quantisation-aware training: weights as they will be stored, and products as the CPU runtime computes them.
 
-`genrst.packing` says what is stored, in NumPy. Here the same numbers are found in PyTorch, on the device where the
-network is trained.
+`genrst.packing` defines the stored format, in NumPy. This module computes the same numbers in PyTorch, on the device
+where the network is trained.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,13 +15,13 @@ from genrst.packing import ENCODER, GROUP, LARGEST_OF_4, LARGEST_OF_7, LARGEST_O
 
 @contextmanager
 def rounded(network: nn.Module, precision: Precision, *, with_states: bool = False) -> Iterator[None]:
-    """A network whose weights are as they would be stored; afterwards they are as they were, or as they have learned.
+    """Round the weights of a network to their stored values; on exit, restore the exact ones.
 
-    With `with_states` its encoder also multiplies as `genrst.encoder.runtime` does in int8: matrices of 7 bits with a
-    scale per row, states of 8 bits with a scale per word piece. A gradient that was found with rounded numbers is
-    applied to the exact ones (a straight-through estimator).
+    With `with_states`, the encoder also multiplies as `genrst.encoder.runtime` does in int8: 7-bit matrices with a
+    scale per row, 8-bit states with a scale per word piece. Gradients computed with rounded numbers are applied to the
+    exact ones (a straight-through estimator).
     """
-    # Frozen weights come from a stored model, so they are rounded already.
+    # Frozen weights come from a stored model, so they are already rounded.
     learning = {name: parameter for name, parameter in network.named_parameters() if parameter.requires_grad}
     exact = {name: parameter.detach().clone() for name, parameter in learning.items()}
     found = {name: round_weight(name, weight, precision) for name, weight in exact.items()}
@@ -54,7 +54,7 @@ def _set(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
 
 
 def round_weight(name: str, weight: Tensor, precision: Precision) -> Tensor:
-    """A weight of float32, as it is once it was stored."""
+    """Return a float32 weight as it would be after storing and loading."""
     bits = stored_bits(name, tuple(weight.shape), precision)
     if bits == 8:
         return _round_rows(weight, LARGEST_OF_8)
@@ -64,7 +64,7 @@ def round_weight(name: str, weight: Tensor, precision: Precision) -> Tensor:
 
 
 def _round_rows(values: Tensor, largest: int) -> Tensor:
-    """Values with a scale for each row, so that its largest number is `largest`."""
+    """Round values with one scale per row, so that the largest number of a row is `largest`."""
     scale = (values.abs().amax(dim=-1, keepdim=True) / largest).clamp_min(torch.finfo(torch.float32).tiny)
     return (values / scale).round() * scale
 

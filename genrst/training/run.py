@@ -1,6 +1,6 @@
-"""A run and its folder: the resolved configuration, the log, the checkpoint, the best model, the learning curve.
+"""A run and its folder: the resolved configuration, the log, the checkpoint, the best model and the learning curve.
 
-The training itself is in `genrst.training.trainer`, and what is printed about it in `genrst.cli.verbs.train`.
+`genrst.training.trainer` has the training loop, and `genrst.cli.verbs.train` prints its progress.
 """
 
 import dataclasses
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 CHECKPOINT, LOG, MODEL, CONFIG = "checkpoint.safetensors", "log.jsonl", "model", "config.toml"
 CURVE = "curve.svg"
-_KINDS = {"chart": "a chart", "rnng": "a model that builds trees step by step"}
+_KINDS = {"chart": "a chart", "rnng": "a transition-based model"}
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One seed of a configuration, in a folder of its own."""
+    """One seed of a configuration, in its own folder."""
 
     config: RunConfig
     seed: int
@@ -53,12 +53,12 @@ class Run:
     processes: Processes = ALONE
 
     def find_checkpoint(self) -> Path | None:
-        """The checkpoint that an earlier start of this run left, if any."""
+        """The checkpoint left by an earlier start of this run, if any."""
         path = self.folder / CHECKPOINT
         return path if path.is_file() or previous_checkpoint(path).is_file() else None
 
     def records(self, prepared: Prepared, resume: Path | None = None) -> Iterator[Record]:
-        """Train, from a checkpoint if one is given, and write what happens."""
+        """Train, from a checkpoint if given, and write the log and the results."""
         network = self._network(prepared)
         task = make_task(prepared, network, self.config.training, self.seed)
         trainer = Trainer(network, task, self.config.training, self.seed, self.processes)
@@ -88,13 +88,15 @@ class Run:
         return moved
 
     def _make_network(self, prepared: Prepared, load: Callable[[str, PieceTokenizer], nn.Module]) -> nn.Module:
-        """An untrained network, with an encoder as `load` gives it."""
+        """Return an untrained network, with an encoder loaded by `load`."""
         config, pretrained = self.config.model, None
         if kind_of(config) != prepared.kind:
-            raise ConfigError(f"features must be prepared for {_KINDS[kind_of(config)]}, but were for another model")
+            raise ConfigError(
+                f"features must be prepared for {_KINDS[kind_of(config)]}, but were prepared for another model"
+            )
         if (tokenizer := self._tokenizer(prepared)) is not None and config.encoder is not None:
             if start := self.config.training.start:
-                # It has all weights, so those of the pretrained encoder are not needed.
+                # The start model has all weights, so the pretrained encoder's are not needed.
                 encoder = make_encoder(Path(start) / ENCODER, tokenizer)
             else:
                 encoder = load(config.encoder, tokenizer)
@@ -106,13 +108,15 @@ class Run:
         if self.config.model.encoder is None:
             return None
         if prepared.tokenizer is None:
-            raise ConfigError("model.encoder: the features must be prepared with an encoder, but were without")
+            raise ConfigError(
+                "model.encoder: the features were prepared without an encoder; prepare them again with one"
+            )
         return PieceTokenizer(prepared.tokenizer)
 
     def _start_files(self, n_epochs: int) -> None:
-        """Write the configuration; of an earlier log, keep the epochs that the checkpoint has.
+        """Write the configuration, and cut an earlier log to the epochs in the checkpoint.
 
-        What a killed run was writing is still there under a temporary name, and is deleted.
+        Temporary files left by a killed run are deleted.
         """
         for unfinished in self.folder.rglob(".*.safetensors.*"):
             unfinished.unlink()
@@ -136,13 +140,13 @@ class Run:
 
 
 def _set_vectors(weight: Tensor, prepared: NDArray[np.float32]) -> None:
-    """Start from word vectors where there are any; other words keep their random start at the same scale.
+    """Initialise embeddings from word vectors; words without one keep their random values, at the same scale.
 
-    Vectors that are wider than the embeddings are projected to their principal axes.
+    Vectors wider than the embeddings are projected to their principal axes.
     """
     vectors = torch.from_numpy(prepared)
     if len(vectors) != len(weight) or vectors.shape[1] < weight.shape[1]:
-        rule = f"model.word_size: must be the width of the vectors, {vectors.shape[1]}, or less"
+        rule = f"model.word_size must be at most the width of the vectors, {vectors.shape[1]}"
         raise ConfigError(f"{rule}, got {weight.shape[1]}")
     is_known = vectors.any(dim=1)
     if vectors.shape[1] > weight.shape[1]:
@@ -160,7 +164,7 @@ def write_config(config: Any, folder: Path) -> None:  # noqa: ANN401
 
 
 def config_text(config: Any) -> str:  # noqa: ANN401
-    """The resolved configuration of a run as TOML."""
+    """Return the resolved configuration of a run as TOML."""
     return to_toml(dataclasses.asdict(config))
 
 
@@ -175,7 +179,7 @@ def _as_line(record: Any) -> str:  # noqa: ANN401
 
 
 def read_log(path: Path) -> list[Record]:
-    """The records of a run so far; a line cut off by a crash does not count."""
+    """Read the records of a run so far; a line cut off by a crash is ignored."""
     if not path.is_file():
         return []
     *lines, _cut_off = path.read_bytes().split(b"\n")
@@ -184,13 +188,13 @@ def read_log(path: Path) -> list[Record]:
         try:
             records.append(Record(**json.loads(line)))
         except (TypeError, ValueError) as error:
-            raise CorpusFormatError(f"a line must be the record of an epoch, got {error}", path, number) from error
+            raise CorpusFormatError(f"a line is not the record of an epoch: {error}", path, number) from error
     return records
 
 
 @contextmanager
 def _tensorboard(folder: Path, n_epochs: int) -> Iterator[Callable[[Record], None]]:
-    """A function that shows a record in TensorBoard, or does nothing where that is not installed."""
+    """Return a function that sends a record to TensorBoard; it does nothing if TensorBoard is not installed."""
     if importlib.util.find_spec("tensorboard") is None:
         yield lambda record: None
         return
@@ -209,7 +213,7 @@ def _show(record: Record, writer: "SummaryWriter") -> None:
 
 
 def plot_curves(runs: Mapping[str, Sequence[Record]], path: Path) -> None:
-    """Draw the runs side by side in two panels, the format by the suffix of the path."""
+    """Draw all runs in two panels; the suffix of the path sets the format."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""What `genrst train` reads from the TOML file of a parser: documents, the sizes of the model, how it is trained."""
+"""The configuration that `genrst train` reads from a TOML file: data, model sizes and training."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,97 +14,97 @@ from genrst.rnng.config import RnngConfig
 
 @dataclass(frozen=True, slots=True)
 class DataConfig:
-    """Which documents, and what a parser knows about them."""
+    """Which documents are used, and what the parser knows about them."""
 
     path: str = "corpora/gum"
-    """The folder of a corpus, or of files with trees."""
+    """A corpus folder, or a folder of files with trees."""
     corpus: str | None = None
-    """gum, rstdt, amalgum, … or files (docs/reference/corpora.md); recognised by the folder if not given."""
+    """gum, rstdt, amalgum, … or files (docs/reference/corpora.md); detected from the folder by default."""
     train_split: str = "train"
     dev_split: str = "dev"
     extra: str = ""
-    """A file or folder of more training documents, of any genre, or empty."""
+    """A file or folder with additional training documents of any genre, or empty."""
     silver: str = ""
-    """The folder of a corpus with automatic annotation for the first epochs (`training.silver_epochs`), or empty."""
+    """A folder with an automatically annotated corpus for the first epochs (`training.silver_epochs`), or empty."""
     genres: tuple[str, ...] = ()
-    """The genres of training and silver documents, all if empty; dev stays whole."""
+    """The genres of training and silver documents; all if empty. Does not affect dev."""
     silver_genres: tuple[str, ...] = ()
-    """The genres of silver documents if they are others: a genre's texts may have another licence there."""
+    """The genres of silver documents if they differ: licences of a genre may differ between corpora."""
     gum_version: str = "11.1"
     skip_bad: bool = False
     """Leave out files that cannot be read, with a warning."""
     syntax: Literal["spacy", "corpus"] = "spacy"
-    """Dependencies by spaCy, as users will have them, or the corpus' own. Entities are always spaCy's. Charts need
+    """Dependencies from spaCy, as at parsing time, or from the corpus. Entities are always spaCy's. Charts need
     neither: spaCy only finds the sentences of documents without any."""
     pipeline: str | None = None
-    """A spaCy pipeline by name; the best one installed if not given."""
+    """The name of a spaCy pipeline (default: the best one installed)."""
     inventory: str | None = None
-    """Whose coarse relations: gum, rstdt, or open for the relations as they are; recognised by name if not given."""
+    """The coarse relations: gum, rstdt, or open for the labels as they are; detected from the labels by default."""
     vectors: str = "spacy"
-    """Word vectors to start from: a file, spacy, spacy:NAME, or empty for none."""
+    """Initial word vectors: a file, spacy, spacy:NAME, or empty for none."""
     min_count: int = 2
-    """Words seen less often in training and silver documents are unknown."""
+    """Words that occur less often than this in training and silver documents are unknown."""
     lowercase: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
-    """How a parser is trained; the defaults are the paper's where it gives them (section 5.3)."""
+    """How a parser is trained. Defaults are those of the paper (section 5.3) where it gives them."""
 
     seeds: tuple[int, ...] = (1,)
-    """A run for each."""
+    """One run per seed."""
     batch_documents: int = 8
     max_epochs: int = 60
     patience: int = 12
-    """Stop after this many epochs without a better score on dev; at least `evaluate_epochs`."""
+    """Stop after this many epochs without a better dev score; at least `evaluate_epochs`."""
     select: Literal["S", "N", "R", "F", "loss"] = "F"
-    """How the best epoch is chosen: by a score of the trees found for dev, or by the loss on dev, which is lowest long
-    before trees are best."""
+    """How the best epoch is chosen: by the score of the dev trees, or by the dev loss, which reaches its minimum long
+    before the trees are best."""
     learning_rate: float = 1e-3
     encoder_learning_rate: float = 4e-5
-    """The learning rate of a pretrained encoder; schedule and warm-up are the same."""
+    """The learning rate of a pretrained encoder. Schedule and warm-up are those of the rest."""
     start: str = ""
-    """The folder of a trained chart whose weights this one starts from; empty for an untrained one (chart only). The
+    """The folder of a trained chart to start from; empty to start untrained (chart only). The
     command line sets it by `--from`."""
     frozen_layers: int = 0
-    """How many of the encoder's lowest layers keep their weights, together with its embeddings: training is faster and
-    takes less memory. Only for a model with a start."""
+    """How many of the encoder's lowest layers are frozen, together with its embeddings. Training is faster and
+    takes less memory. Requires `start`."""
     encoder_layers: tuple[int, ...] = ()
-    """Which layers of a pretrained encoder are kept, counted from 0; all if empty. Fewer are faster."""
+    """Which layers of a pretrained encoder are kept, counted from 0; all if empty. Fewer layers are faster."""
     schedule: Literal["constant", "linear", "cosine"] = "constant"
     warmup_steps: int = 0
     clip: float = 5.0
-    """The largest norm of a gradient."""
+    """The maximum gradient norm."""
     blank_noise: float = 0.25
-    """Share of the word types of a document whose embeddings are replaced by that of <unk>."""
+    """The share of a document's word types whose embedding is replaced by that of <unk>."""
     piece_noise: float = 0.0
-    """Share of the word pieces of a document that are masked before a pretrained encoder reads them (chart only)."""
+    """The share of a document's word pieces that are masked before the encoder reads them (chart only)."""
     layout_noise: float = 0.0
-    """Share of the documents that lose their layout in an epoch: paragraphs, or only their kinds (chart only)."""
+    """The share of documents that lose their layout in an epoch: paragraphs, or only their kinds (chart only)."""
     punctuation_noise: float = 0.0
-    """Share of the documents that lose their punctuation in an epoch (chart only)."""
+    """The share of documents that lose their punctuation in an epoch (chart only)."""
     segment_weight: float = 0.1
-    """The weight of finding EDUs and sentences beside that of trees, which it harms if it is large (chart with an
+    """The weight of the segmentation loss relative to the tree loss. Large values make trees worse (chart with an
     encoder only)."""
     balance: float = 0.0
-    """How much rarer relations of a class are favoured over frequent ones: 0 not at all, 1 as if all were as frequent
+    """How much rare relations of a class are favoured: 0 not at all, 1 as if all relations were equally frequent
     (chart only)."""
     silver_epochs: int = 0
-    """How many epochs, from the first on, train on silver documents besides the gold ones."""
+    """The number of initial epochs that train on silver documents in addition to gold ones."""
     silver_batch_documents: int = 0
-    """The size of batches in these epochs; `batch_documents` if 0. Larger ones make better use of a GPU."""
+    """The batch size in these epochs; 0 means `batch_documents`. Larger batches make better use of a GPU."""
     exploration: float = 0.0
-    """Share of the gold documents whose actions the model draws itself in an epoch, to learn what would have been
+    """The share of gold documents for which the model draws its own actions in an epoch, to learn what would be
     correct after its own mistakes (discriminative only)."""
     averaging: float = 0.0
-    """Decay of a moving average of all weights, which is then evaluated and saved, such as 0.99; 0: no average."""
+    """The decay of a moving average of the weights, which is evaluated and saved, such as 0.99; 0 for no average."""
     rounded_epochs: int = 0
-    """How many epochs, the last ones, see weights rounded as `rounding` says, so that they stand being stored so."""
+    """The number of final epochs with weights rounded as in `rounding`, so that storing them costs little accuracy."""
     rounding: Literal["int8", "int4"] = "int4"
     rounded_states: bool = False
-    """Whether these epochs also round what a pretrained encoder multiplies, as parsing on a CPU does."""
+    """Whether these epochs also round the encoder's activations, as parsing on a CPU does."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """bfloat16: mixed precision, on a GPU."""
+    """bfloat16 is mixed precision on a GPU."""
     checkpoint_epochs: int = 1
     """Epochs between two checkpoints."""
     evaluate_epochs: int = 1
@@ -112,10 +112,10 @@ class TrainingConfig:
     evaluate_from: int = 1
     """The first epoch at which dev is parsed; patience counts from there."""
     evaluate_search: Literal["bag", "greedy"] | None = None
-    """How dev is parsed: bag-level search with words of weight 1, or greedy search without words. By default bag for a
-    generative model, which is judged by its words, too, and greedy for a discriminative one. Not for charts."""
+    """How dev is parsed: bag-level search with word weight 1, or greedy search without words. The default is bag for
+    a generative model, because its words matter, and greedy for a discriminative one. Not for charts."""
     evaluate_beam: int = 4
-    """Of that bag-level search."""
+    """The beam size of that bag-level search."""
 
     def __post_init__(self) -> None:
         checks = {
@@ -148,12 +148,12 @@ class TrainingConfig:
         check_ranges(self, "training", checks)
 
     def batch_size(self, epoch: int) -> int:
-        """How many documents a step of an epoch has; the first is epoch 0."""
+        """Return the number of documents per step in an epoch, counted from 0."""
         is_silver = epoch < self.silver_epochs
         return self.silver_batch_documents or self.batch_documents if is_silver else self.batch_documents
 
     def judge(self, dev_loss: float, dev_scores: Mapping[str, float]) -> float:
-        """How good an epoch is, by its loss on dev and by the scores of dev's trees; −inf if dev was not parsed."""
+        """Return the score of an epoch, from its dev loss and the dev trees; −inf if dev was not parsed."""
         if not dev_scores:
             return -math.inf
         return -dev_loss if self.select == "loss" else dev_scores[self.select]
@@ -169,7 +169,7 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         if self.training.encoder_layers and self.model.encoder is None:
-            raise ConfigError("training.encoder_layers: there must be an encoder to cut (model.encoder), got none")
+            raise ConfigError("training.encoder_layers: needs an encoder (model.encoder)")
         if self.training.start and self.model.kind != "chart":
             raise ConfigError(f"training.start: only a chart can start from another model, got {self.model.kind}")
         if self.training.frozen_layers and not self.training.start:
@@ -177,10 +177,10 @@ class RunConfig:
         if self.training.exploration and self.model.kind != "discriminative":
             raise ConfigError(f"training.exploration: the model must be discriminative, got {self.model.kind}")
         if self.training.evaluate_search and self.model.kind == "chart":
-            raise ConfigError("training.evaluate_search: the model must be no chart, got chart")
+            raise ConfigError("training.evaluate_search: not available for charts")
         for name in ("piece_noise", "layout_noise", "punctuation_noise"):
             if getattr(self.training, name) and self.model.kind != "chart":
-                raise ConfigError(f"training.{name}: the model must be a chart, got another")
+                raise ConfigError(f"training.{name}: only available for charts")
 
 
 def load_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:

@@ -1,4 +1,4 @@
-"""The tasks that can be trained: the only place in this room that knows networks and what they learn."""
+"""The tasks that can be trained. Only this module of the package knows the networks and their losses."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def make_network(config: AnyConfig, symbols: Any, pretrained: PretrainedEncoder | None) -> "nn.Module":  # noqa: ANN401
-    """An untrained network; only the encoder may be pretrained."""
+    """Return an untrained network; only the encoder may be pretrained."""
     if isinstance(config, ChartConfig):
         from genrst.chart.learning.network import make_network as make_chart
 
@@ -28,7 +28,7 @@ def make_network(config: AnyConfig, symbols: Any, pretrained: PretrainedEncoder 
 
 
 def start_from(network: Any, config: TrainingConfig) -> None:  # noqa: ANN401
-    """Give a chart the weights of the model that its training starts from."""
+    """Copy the weights of the start model to a chart."""
     from genrst.chart.learning.start import freeze_layers, start_from
 
     start_from(network, Path(config.start))
@@ -36,9 +36,9 @@ def start_from(network: Any, config: TrainingConfig) -> None:  # noqa: ANN401
 
 
 def make_task(prepared: Prepared, network: Any, config: TrainingConfig, seed: int) -> TrainingTask[Any, Any]:  # noqa: ANN401
-    """What a network is to learn from prepared documents."""
+    """Return the training task for prepared documents."""
     if config.silver_epochs and not prepared.silver:
-        raise ConfigError("training.silver_epochs: there must be silver documents (data.silver), got none")
+        raise ConfigError("training.silver_epochs: needs silver documents (data.silver)")
     if prepared.kind == "chart":
         from genrst.chart.learning.task import ChartTask, NoiseRates
 

@@ -1,7 +1,7 @@
-"""The training loop, as a generator of records, one an epoch.
+"""The training loop, as a generator of one record per epoch.
 
-It knows nothing of files, logs or progress bars (`genrst.training.run` does). Everything random in it depends on the
-seed, the epoch and the step alone, so that a run resumed from a checkpoint is the run that was never interrupted.
+It does not handle files, logs or progress bars (`genrst.training.run` does). All randomness depends only on the seed,
+the epoch and the step, so a run resumed from a checkpoint gives the same result as an uninterrupted one.
 """
 
 import math
@@ -34,7 +34,7 @@ class Record:
     dev_loss: float
     dev_action_loss: float
     dev_perplexity: float | None
-    """Of the words of dev given the gold trees; none for a discriminative model."""
+    """The loss of the dev words given the gold trees; None for a discriminative model."""
     dev_scores: dict[str, float]
     learning_rate: float
     train_seconds: float
@@ -44,7 +44,7 @@ class Record:
 
 @dataclass(slots=True)
 class Progress:
-    """How far training has come; saved with every checkpoint."""
+    """The progress of training; saved with every checkpoint."""
 
     epoch: int = 0
     step: int = 0
@@ -53,7 +53,7 @@ class Progress:
 
 
 class Trainer:
-    """A network in training."""
+    """Trains a network."""
 
     def __init__(
         self,
@@ -75,20 +75,20 @@ class Trainer:
         self.average = _average(network, config.averaging)
 
     def epochs(self) -> Iterator[Record]:
-        """Train to the last epoch, or until dev scores stop improving."""
+        """Train until the last epoch or until dev scores stop improving."""
         while not self.is_finished:
             yield self._epoch()
 
     @property
     def is_finished(self) -> bool:
-        """Whether the last epoch is over, or too many have passed without a better score."""
+        """Whether the last epoch is done, or patience has run out."""
         progress, config = self.progress, self.config
         n_waited = progress.epoch - max(progress.best_epoch, config.evaluate_from - 1)
         return progress.epoch >= config.max_epochs or n_waited >= config.patience
 
     @property
     def kept_network(self) -> nn.Module:
-        """The network that is evaluated and saved: the moving average, or the one in training."""
+        """The network that is evaluated and saved: the moving average or, without one, the network in training."""
         return self.network if self.average is None else self.average.module
 
     def _epoch(self) -> Record:
@@ -103,13 +103,13 @@ class Trainer:
         return self._record(train_loss, time.perf_counter() - started)
 
     def _batches(self) -> list[list[Lesson[Any]]]:
-        """The lessons of the epoch, a list per step."""
+        """Return the lessons of the epoch, one list per step."""
         epoch = self.progress.epoch
         lessons, size = self.task.epoch(epoch, self.network), self.config.batch_size(epoch)
         return [lessons[first : first + size] for first in range(0, len(lessons), size)]
 
     def _train_on(self, lessons: list[Lesson[Any]]) -> Tensor:
-        """One step; returns the summed loss of this process' lessons."""
+        """Take one step, and return the summed loss of this process's lessons."""
         device = next(self.network.parameters()).device
         for group in self.optimizer.param_groups:
             group["lr"] = group["share"] * self._learning_rate()
@@ -167,7 +167,7 @@ class Trainer:
         )
 
     def _rounded(self, network: nn.Module) -> AbstractContextManager[None]:
-        """In the last epochs, a network with rounded weights."""
+        """Round the weights of a network during the last epochs."""
         is_due = self.progress.epoch >= self.config.max_epochs - self.config.rounded_epochs
         if not (self.config.rounded_epochs and is_due):
             return nullcontext()
@@ -183,9 +183,9 @@ class Trainer:
 
 
 def _drop_overflow(network: nn.Module) -> None:
-    """Make gradients zero that low precision made infinite or no numbers: one such step would destroy all weights.
+    """Set gradients to zero if low precision made them infinite or NaN: one such step would destroy all weights.
 
-    Qwen's were, in four steps of 472. A look at their norm would wait for the GPU at every step.
+    This happened with Qwen in four of 472 steps. Checking their norm would block on the GPU at every step.
     """
     for parameter in network.parameters():
         if parameter.grad is not None:
@@ -193,9 +193,9 @@ def _drop_overflow(network: nn.Module) -> None:
 
 
 def check_loss(loss: float, epoch: int) -> None:
-    """End training when a loss is not a finite number."""
+    """Raise an error if a loss is not finite."""
     if not math.isfinite(loss):
-        raise TrainingError(f"the loss must be a number, got {loss} in epoch {epoch}")
+        raise TrainingError(f"the loss became {loss} in epoch {epoch}; try a lower learning rate")
 
 
 def _average(network: nn.Module, kept: float) -> AveragedModel | None:
@@ -203,7 +203,7 @@ def _average(network: nn.Module, kept: float) -> AveragedModel | None:
         return None
     average = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(kept))  # type: ignore[no-untyped-call]
     for module in average.modules():
-        # A copy of an LSTM has its weights in pieces, which a GPU would join again at every call.
+        # A copied LSTM has scattered weights, which a GPU would join again at every call.
         if isinstance(module, nn.RNNBase):
             module.flatten_parameters()
     return average
@@ -214,7 +214,7 @@ def _n_edus(lessons: list[Lesson[Any]]) -> int:
 
 
 def _parameter_groups(network: nn.Module, config: TrainingConfig) -> list[dict[str, Any]]:
-    """A pretrained encoder learns at a rate of its own, a `share` of that of the rest."""
+    """Give a pretrained encoder its own learning rate, a `share` of that of the other weights."""
     encoder = network.get_submodule("edu_encoder")
     learning = [parameter for parameter in network.parameters() if parameter.requires_grad]
     of_encoder = set(map(id, encoder.encoder.parameters())) if isinstance(encoder, PretrainedEncoder) else set()

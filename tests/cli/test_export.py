@@ -230,7 +230,7 @@ BREAKAGES = [
     ("ferry.json --what summary --size 0", 2, "or of EDUs (5), got 0"),
     ("ferry.json --what summary --size 0%", 2, "or of EDUs (5), got 0%"),
     ("ferry.json --what summary --size 120%", 2, "or of EDUs (5), got 120%"),
-    ("ferry.json --what chunks --tokens 0", 2, "a chunk's number of tokens must be 1 or more, got 0"),
+    ("ferry.json --what chunks --tokens 0", 2, "the number of tokens per chunk must be 1 or more, got 0"),
     ("ferry.json --what chunks --tokens many", 2, "argument --tokens: invalid int value: 'many'"),
     ("- --what units", 2, "standard input has no suffix, so --from FORMAT is needed"),
     ("ferry.json --what units --from rs3", 2, "--from works only with standard input (-), got ferry.json"),

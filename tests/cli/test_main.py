@@ -122,7 +122,7 @@ BREAKAGES = [
     ("evaluate moths.json segmented.json --relations", 2, "--relations needs trees, but segmented.json has only EDUs"),
     ("evaluate moths.json segmented.json --plot-confusion x.png", 2, "--plot-confusion needs trees"),
     ("evaluate moths.json moths.json --json --markdown", 2, "argument --markdown: not allowed with argument --json"),
-    ("evaluate moths.json moths.json --plot x.gif", 2, "a plot must end in one of .pdf, .png, .svg, got x.gif"),
+    ("evaluate moths.json moths.json --plot x.gif", 2, "a plot file must end in one of .pdf, .png, .svg, got x.gif"),
     # Corpora that are not there or not like this.
     ("parse missing.txt --model nowhere", 1, "missing.txt: No such file or directory"),
     ("info missing", 1, "missing: no such file, folder or model (installed: en, en-generative)"),

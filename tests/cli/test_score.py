@@ -97,7 +97,7 @@ def test_a_picture_and_files(folder: Path, tmp_path: Path, capsys: pytest.Captur
         (["--model", "chart", "--plot", "a.svg"], "--plot does not work with a chart parser"),
         (["--model", "chart", "--proposal", "chart"], "--proposal does not work with a chart parser"),
         (["--model", "chart", "--format", "csv"], "the format csv does not work with a chart parser"),
-        (["--plot", "a.gif"], "a plot must end in one of .pdf, .png, .svg, got a.gif"),
+        (["--plot", "a.gif"], "a plot file must end in one of .pdf, .png, .svg, got a.gif"),
         (["--output", "a.gif"], "--output must end in one of .txt, .csv, .json, .jsonl, or --format must be given"),
     ],
 )

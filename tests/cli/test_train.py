@@ -201,7 +201,7 @@ def test_labels_that_only_dev_has_are_a_warning(here: Workspace):
     write(changed, here.folder / "corpus" / "dev" / "tiny-0.json")
     found = here.train()
     assert found.status == 0
-    unseen = "labels of dev that training never shows, so no tree will have them: mode NS"
+    unseen = "these labels occur in dev but not in training, so the model will never predict them: mode NS"
     assert [line for line in found.messages if "warning" in line] == [f"genrst: warning: {unseen}"]
 
 

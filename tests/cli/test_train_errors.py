@@ -46,7 +46,7 @@ from tests.training.samples import prepare_samples
             1,
         ),
         ("--set training.clip", "a change must have the form table.key=value, got 'training.clip'", 1),
-        ("--set data.path=nowhere", "nowhere: no such file or folder; --set data.path=FOLDER names another", 1),
+        ("--set data.path=nowhere", "nowhere: no such file or folder; set another with --set data.path=FOLDER", 1),
         (
             "--set data.train_split=all",
             "corpus/all: no such folder; a split of a plain folder is a subfolder of that name",
@@ -56,14 +56,18 @@ from tests.training.samples import prepare_samples
         ("--set data.inventory=ptb", "an inventory must be one of rstdt, gum, open, got 'ptb'", 2),
         ("--set data.vectors=none.txt", "none.txt: No such file or directory", 1),
         ("--set data.pipeline=none", "the spaCy pipeline must be installed", 1),
-        ("--set data.syntax=corpus", "tiny-0: data.syntax = corpus needs the corpus' own tokens, there are none", 1),
         (
-            "--set data.genres=['news']",
-            "data.genres: a genre must be one of those of the training documents, which ",
+            "--set data.syntax=corpus",
+            "tiny-0: data.syntax=corpus needs the tokens of the corpus, but the document has none",
             1,
         ),
-        ("--prepared none.npz", "none.npz: the file must hold prepared features, got ", 1),
-        ("--prepared tiny.toml", "tiny.toml: the file must hold prepared features, got ", 1),
+        (
+            "--set data.genres=['news']",
+            "data.genres: a genre must be one of the genres of the training documents, which ",
+            1,
+        ),
+        ("--prepared none.npz", "none.npz: not a file of prepared features: ", 1),
+        ("--prepared tiny.toml", "tiny.toml: not a file of prepared features: ", 1),
         ("--prepared features.npz --resume none", "none: the checkpoint cannot be read: ", 1),
         ("--prepared features.npz --output tiny.toml", "tiny.toml/config.toml: cannot be written: ", 1),
         (
@@ -87,7 +91,7 @@ def test_documents_of_one_edu(here: Workspace, split: str):
         path.unlink()
     write(Document.from_edus("one", ["It rained."], Leaf(0)), Path("corpus", split, "one.json"))
     found = here.train()
-    rule = f"corpus: split {split!r} must have a document of two EDUs or more, got none"
+    rule = f"corpus: split {split!r} has no document of two or more EDUs"
     assert (found.status, found.messages) == (1, [f"genrst: {rule}"])
 
 
@@ -103,7 +107,7 @@ def test_a_loss_that_is_no_number(here: Workspace, batch_documents: int):
     """In the midst of an epoch, or after its only step, when just dev shows it. Nothing of it is kept."""
     options = ["--set", "training.learning_rate=1e25", "--set", f"training.batch_documents={batch_documents}"]
     found = here.train("--prepared", "features.npz", *options)
-    assert (found.status, found.messages) == (1, ["genrst: the loss must be a number, got nan in epoch 1"])
+    assert (found.status, found.messages) == (1, ["genrst: the loss became nan in epoch 1; try a lower learning rate"])
     assert names(Path("runs/tiny")) == ["config.toml", "log.jsonl"]
     assert Path("runs/tiny/log.jsonl").read_text() == ""
 
@@ -139,7 +143,7 @@ def empty_split(corpus: Path) -> str:
 def file_without_documents(corpus: Path) -> str:
     empty_split(corpus)
     (corpus / "dev" / "none.jsonl").touch()
-    return "corpus: split 'dev' must have a document, got none"
+    return "corpus: split 'dev' has no documents"
 
 
 def tree_of_other_edus(corpus: Path) -> str:
@@ -150,7 +154,7 @@ def tree_of_other_edus(corpus: Path) -> str:
 
 def no_tree(corpus: Path) -> str:
     change(corpus / "dev" / "tiny-2.json", tree=None)
-    return "tiny-2: a document must have a tree to train or evaluate on"
+    return "tiny-2: the document has no tree, so it cannot be used for training or evaluation"
 
 
 def no_text(corpus: Path) -> str:
@@ -190,7 +194,7 @@ def test_vectors_of_another_width(here: Workspace):
     Path("vectors.txt").write_text("the 1 2 3\n")
     found = here.train("--set", "data.vectors=vectors.txt")
     assert found.status == 1
-    assert found.messages[-1] == "genrst: model.word_size: must be the width of the vectors, 3, or less, got 8"
+    assert found.messages[-1] == "genrst: model.word_size must be at most the width of the vectors, 3, got 8"
     assert len(found.messages) == 4, "after what was said about relations, vectors and features"
 
 

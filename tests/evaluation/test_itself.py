@@ -86,7 +86,7 @@ def test_a_tree_without_text_is_not_compared_by_offsets_that_it_does_not_have(do
     check_itself(bare)
     if document.edus != bare.edus:
         for pair in ((document, bare), (bare, document)):
-            with pytest.raises(GenrstError, match="must have a text or offsets to be compared with others; those"):
+            with pytest.raises(GenrstError, match="can only be compared if they have a text or offsets; those"):
                 score_segmentation([pair[0]], [pair[1]])
 
 

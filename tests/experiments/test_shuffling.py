@@ -88,7 +88,7 @@ def test_a_single_edu_is_flat():
 
 def test_what_is_no_features_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     words = ["--prepared", str(tmp_path / "none.npz"), "--output", str(tmp_path / "flat.npz")]
-    ends_in_one_line(lambda: flatten.main(words), "the file must hold prepared features", capsys)
+    ends_in_one_line(lambda: flatten.main(words), "not a file of prepared features", capsys)
 
 
 def word_logps(network: Network, examples: list[Example], is_right: tuple[bool, ...]) -> list[float]:

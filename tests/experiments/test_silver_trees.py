@@ -306,7 +306,7 @@ def test_teachers_of_other_labels(teachers: list[Path], tmp_path: Path, capsys: 
         (["--max-edus", "2", "--min-edus", "1"], "none of the 3 silver documents has 1 to 2 EDUs"),
         (["--min-edus", "9", "--max-edus", "2"], "none of the 3 silver documents has 9 to 2 EDUs"),
         (["--teacher", "nowhere", "--min-edus", "1"], "no model or folder named 'nowhere'"),
-        (["--prepared", "none.npz"], "none.npz: the file must hold prepared features"),
+        (["--prepared", "none.npz"], "none.npz: not a file of prepared features"),
         (["--word-weight", "-1", "--min-edus", "1"], "word_weight: the value must be finite and 0 or more, got -1.0"),
     ],
 )

@@ -247,7 +247,7 @@ def test_small_chunks_stay_only_where_there_is_no_room(document: Document, budge
 
 
 def test_a_least_size_beyond_the_most():
-    with pytest.raises(UsageError, match="least number of tokens must be from 0 to 5, got 6"):
+    with pytest.raises(UsageError, match="minimum number of tokens per chunk must be between 0 and 5, got 6"):
         chunks(ferry(), 5, min_tokens=6)
 
 

@@ -282,7 +282,7 @@ def test_parquet_files_of_all_documents_fit_together(document):
 
 def test_columns_must_be_the_same():
     for format in ("csv", "json"):
-        with pytest.raises(UsageError, match=r"rows must have the same columns \(a\), got b"):
+        with pytest.raises(UsageError, match=r"all rows must have the same columns \(a\), got b"):
             written([{"a": 1}, {"b": 1}], format)
 
 

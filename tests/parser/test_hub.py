@@ -55,7 +55,7 @@ def test_without_a_commit_it_is_said_which_one_it_was(hub: Hub, chart: Path):
     commit = hub.add(NAME, chart)
     for name in (f"hf:{NAME}", f"hf:{NAME}@main"):
         fetch.cache_clear()
-        with pytest.warns(ParserWarning, match=f"^{name}: .* to load the same again, write hf:{NAME}@{commit}$"):
+        with pytest.warns(ParserWarning, match=f"^{name}: .* to load the same model again, use hf:{NAME}@{commit}$"):
             folder = find_model(name)
         hub.add_files(NAME, {})
         assert find_model(name) == folder, "also where there is a new one"
@@ -90,7 +90,7 @@ def test_it_is_loaded_from_the_cache_where_there_is_no_network(hub: Hub, chart: 
     fetch.cache_clear()
     assert find_model(f"hf:{NAME}@{commit}") == folder
     assert not hub.requests
-    assert f"hf:{NAME}@{'0' * 40}: it is not in the cache" in refused(f"hf:{NAME}@{'0' * 40}", ModelNotFoundError)
+    assert f"hf:{NAME}@{'0' * 40}: the model is not in the" in refused(f"hf:{NAME}@{'0' * 40}", ModelNotFoundError)
 
 
 @pytest.mark.parametrize("file", ["weights.safetensors", "symbols.json"])
@@ -114,7 +114,7 @@ def test_a_missing_file(hub: Hub, chart: Path, file: str):
     files = dict(hub.repositories[NAME].files)
     del files[file]
     name = f"hf:{NAME}@{hub.add_files(NAME, files)}"
-    assert refused(name, ModelNotFoundError).endswith(f"got without {file}")
+    assert refused(name, ModelNotFoundError).endswith(f"{file} is missing")
     assert not [request for request in hub.requests if "/resolve/" in request], "nothing was downloaded"
 
 
@@ -127,7 +127,7 @@ def test_nothing_but_a_model_is_downloaded(hub: Hub, chart: Path, file: str):
     hub.add(NAME, chart)
     name = f"hf:{NAME}@{hub.add_files(NAME, {**hub.repositories[NAME].files, file: b'anything'})}"
     message = refused(name, ConfigError)
-    assert "nothing but the files of a model" in message
+    assert "only the files of a model" in message
     assert message.endswith(f"got {ascii(file)[1:-1]}")
     assert not [request for request in hub.requests if "/resolve/" in request]
 
@@ -135,7 +135,7 @@ def test_nothing_but_a_model_is_downloaded(hub: Hub, chart: Path, file: str):
 def test_settings_that_are_too_large(hub: Hub, chart: Path, monkeypatch: pytest.MonkeyPatch):
     name = f"hf:{NAME}@{hub.add(NAME, chart)}"
     monkeypatch.setattr("genrst.storage.MOST_BYTES", 1)
-    assert "must have 1 bytes or less" in refused(name, ConfigError)
+    assert "must be at most 1 bytes" in refused(name, ConfigError)
 
 
 def test_weights_with_another_checksum(hub: Hub, chart: Path):
@@ -155,7 +155,7 @@ def test_what_is_not_there(hub: Hub, chart: Path):
     assert "no such repository on the Hub; if it is private, log in: hf auth login" in message
     assert "has no such commit" in refused(f"hf:{NAME}@{'0' * 40}", ModelNotFoundError)
     hub.repositories[NAME].is_gated = True
-    assert "must grant you access" in refused(f"hf:{NAME}", ModelNotFoundError)
+    assert "access is restricted" in refused(f"hf:{NAME}", ModelNotFoundError)
     hub.is_down = True
     assert "the Hub cannot be reached: " in refused(f"hf:{NAME}", ModelNotFoundError)
 
@@ -170,7 +170,7 @@ def test_a_private_repository_needs_the_token(hub: Hub, chart: Path, monkeypatch
 
 @pytest.mark.parametrize("name", ["hf:", "hf:forum", "hf:a/b/c", "hf:a/b@", "hf:a/../b@x", "hf:a/b@../x", "hf:./b"])
 def test_names_that_are_none(name: str):
-    assert refused(name, UsageError) == f"a model on the Hub must be hf:USER/NAME@COMMIT, got {name!r}"
+    assert refused(name, UsageError) == f"the name of a model on the Hub must be hf:USER/NAME@COMMIT, got {name!r}"
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch):

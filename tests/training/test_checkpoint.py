@@ -59,7 +59,7 @@ def test_averaging_stays_as_it_was(tmp_path: Path, was: float, now: float, messa
 def test_damaged_and_foreign_checkpoints(tmp_path: Path):
     path = tmp_path / "checkpoint.safetensors"
     save_checkpoint(make_trainer(), path)
-    with pytest.raises(ConfigError, match="must be of seed 2, got 1"):
+    with pytest.raises(ConfigError, match="the seed of the checkpoint must be 2, got 1"):
         load_checkpoint(make_trainer(seed=2), path)
     with pytest.raises(ConfigError, match="another model"):
         load_checkpoint(make_trainer("discriminative"), path)
@@ -98,7 +98,7 @@ def test_an_edited_checkpoint(tmp_path: Path, edit: dict[str, object]):
         metadata = file.metadata()
     progress = json.dumps(json.loads(metadata["progress"]) | edit)
     save_file(load_file(path), path, metadata | ({"progress": progress} if "epoch" in edit else edit))
-    with pytest.raises(ConfigError, match="cannot be read: its checksum is another, so it was changed"):
+    with pytest.raises(ConfigError, match="cannot be read: the checksum does not match"):
         load_checkpoint(make_trainer(), path)
 
 
@@ -111,7 +111,7 @@ def test_the_checkpoint_before_takes_the_place_of_a_damaged_one(tmp_path: Path):
     assert sorted(one.name for one in tmp_path.iterdir()) == ["checkpoint.previous.safetensors", path.name]
     flip(path, 0.5)
     resumed = make_trainer()
-    with pytest.warns(CorpusWarning, match=r"cannot be read: .*; training goes on from the one before it, .* epoch 2$"):
+    with pytest.warns(CorpusWarning, match=r"cannot be read: .*; training resumes from the previous one, .* epoch 2$"):
         load_checkpoint(resumed, path)
     assert resumed.progress.epoch == 2
     flip(tmp_path / "checkpoint.previous.safetensors", 0.5)
@@ -123,7 +123,7 @@ def test_a_foreign_checkpoint_is_not_passed_over_for_the_one_before(tmp_path: Pa
     path = tmp_path / "checkpoint.safetensors"
     for seed in (1, 2):
         save_checkpoint(make_trainer(seed=seed), path)
-    with pytest.raises(ConfigError, match="must be of seed 1, got 2"):
+    with pytest.raises(ConfigError, match="the seed of the checkpoint must be 1, got 2"):
         load_checkpoint(make_trainer(), path)
 
 
@@ -133,5 +133,5 @@ def test_file_systems_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for _ in range(2):
         save_checkpoint(make_trainer(), path)
     path.unlink()
-    with pytest.warns(CorpusWarning, match="there is no such file; training goes on"):
+    with pytest.warns(CorpusWarning, match="there is no such file; training resumes"):
         load_checkpoint(make_trainer(), path)

@@ -62,13 +62,13 @@ def test_damaged_files(tmp_path: Path):
     path = tmp_path / "features.npz"
     save_prepared(prepare_samples(), path)
     path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(CorpusFormatError, match="must hold prepared features"):
+    with pytest.raises(CorpusFormatError, match="not a file of prepared features"):
         load_prepared(path)
     path.write_bytes(b"junk")
-    with pytest.raises(CorpusFormatError, match="must hold prepared features, got no NumPy archive"):
+    with pytest.raises(CorpusFormatError, match="not a file of prepared features: not a NumPy archive"):
         load_prepared(path)
     np.savez(path, header=np.frombuffer(b'{"format": 0}', dtype=np.uint8))
-    with pytest.raises(CorpusFormatError, match=r"must be prepared in format 2, got in format 0$"):
+    with pytest.raises(CorpusFormatError, match=r"the format of prepared features must be 2, got 0$"):
         load_prepared(path)
 
 
@@ -88,7 +88,7 @@ def test_arrays_that_are_smaller_than_they_say(tmp_path: Path, shape: str):
     array = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("header.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(array)) + array)
-    with pytest.raises(CorpusFormatError, match=r"liar\.npz: the file must hold prepared features, got "):
+    with pytest.raises(CorpusFormatError, match=r"liar\.npz: not a file of prepared features: "):
         load_prepared(path)
 
 

@@ -97,11 +97,13 @@ def test_an_encoder_that_is_frozen(tmp_path: Path, encoder: Path):
 
 def test_features_that_do_not_fit(tmp_path: Path, encoder: Path):
     run = make_run(tmp_path / "run", encoder)
-    with pytest.raises(ConfigError, match="must be prepared with an encoder, but were without"):
+    with pytest.raises(ConfigError, match="the features were prepared without an encoder"):
         next(run.records(prepare_samples()))
     with pytest.raises(ConfigError, match="the features were prepared with another encoder"):
         next(run.records(prepare_samples(make_tokenizer("mpnet"))))
-    with pytest.raises(ConfigError, match=r"must be prepared for a model that builds trees .*, but were for another"):
+    with pytest.raises(
+        ConfigError, match=r"must be prepared for a transition-based model, but were prepared for another"
+    ):
         next(run.records(prepare_chart_samples(make_tokenizer())))
 
 

@@ -156,7 +156,7 @@ def test_logs_that_cannot_be_read(tmp_path: Path):
     assert read_log(tmp_path / LOG) == []
     for content in (b"junk\n", b'{"epoch": 1}\n', b"[1]\n", b"\xff\n"):
         (tmp_path / LOG).write_bytes(content)
-        with pytest.raises(CorpusFormatError, match=r"log.jsonl:1: a line must be the record of an epoch, got "):
+        with pytest.raises(CorpusFormatError, match=r"log.jsonl:1: a line is not the record of an epoch: "):
             read_log(tmp_path / LOG)
 
 

@@ -1,1 +1,1 @@
-"""What a chart learns, and the network that learns it, in PyTorch."""
+"""The training of charts, and their network in PyTorch."""

@@ -1,7 +1,7 @@
-"""The inside algorithm as training needs it: in PyTorch, with gradients, on a CPU or a GPU.
+"""The inside algorithm for training: in PyTorch, with gradients, on a CPU or a GPU.
 
-Scores and tables are those of `genrst.chart.inference`, which has the same recursion in NumPy, for parsing. Every
-width is a strided view, so on a GPU the host never waits, and no graph through the recursion is ever built.
+Scores and tables are those of `genrst.chart.inference`, which has the same recursion in NumPy for parsing. Every width
+is a strided view, so the host never blocks on the GPU. The recursion builds no autograd graph.
 """
 
 import math
@@ -16,36 +16,36 @@ from genrst.errors import UsageError
 
 
 def _units(scores: Tensor, width: int) -> Tensor:
-    """A view of all units of a width. Shape: (B, N - width, width - 1), by start and by split."""
+    """Return a view of all units of a width. Shape: (B, N - width, width - 1), by start and by split."""
     batch, n, _, _ = scores.shape
     strides = (n**3, n * n + n + 1, n * n)
     return scores.as_strided((batch, n - width, width - 1), strides, scores.storage_offset() + n * n + width)
 
 
 def _left(table: Tensor, width: int) -> Tensor:
-    """A view of the left children of these units. Shape: (B, N - width, width - 1)."""
+    """Return a view of the left children of these units. Shape: (B, N - width, width - 1)."""
     batch, n, _ = table.shape
     return table.as_strided((batch, n - width, width - 1), (n * n, n + 1, 1), table.storage_offset() + 1)
 
 
 def _right(table: Tensor, width: int) -> Tensor:
-    """A view of the right children of these units. Shape: (B, N - width, width - 1)."""
+    """Return a view of the right children of these units. Shape: (B, N - width, width - 1)."""
     batch, n, _ = table.shape
     return table.as_strided((batch, n - width, width - 1), (n * n, n + 1, n), table.storage_offset() + n + width)
 
 
 def _spans(table: Tensor, width: int) -> Tensor:
-    """A view of all spans of a width. Shape: (B, N - width), by start."""
+    """Return a view of all spans of a width. Shape: (B, N - width), by start."""
     return table.diagonal(width, -2, -1)
 
 
 def _alternatives(scores: Tensor, table: Tensor, width: int) -> Tensor:
-    """The weight of all trees of each span by their first split. Shape: (B, N - width, width - 1)."""
+    """Return the weight of all trees of each span, by first split. Shape: (B, N - width, width - 1)."""
     return (_left(table, width) + _right(table, width)).add_(_units(scores, width))
 
 
 class _Inside(torch.autograd.Function):
-    """The gradient is shared out from wide spans to narrow ones, as probabilities are."""
+    """The inside pass; the gradient is computed from wide spans to narrow ones, like an outside pass."""
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, sizes: Sequence[int]) -> Tensor:  # noqa: ANN401
@@ -77,11 +77,11 @@ class _Inside(torch.autograd.Function):
 
 
 def inside(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """The logarithm of the summed weight of all trees of each span, and log Z. Both can be differentiated (once).
+    """Return the log of the summed weight of all trees of each span, and log Z. Both are differentiable (once).
 
     Shape:
         scores: (B, N, N, N)
-        table: (B, N, N); 0 for single EDUs, −inf for what is no span or has no tree
+        table: (B, N, N); 0 for single EDUs, −inf for positions that are not spans or have no tree
         log Z: (B,)
     """
     most = scores.shape[-1] - 1
@@ -93,10 +93,10 @@ def inside(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
 
 
 def split_logp(scores: Tensor, table: Tensor, document: Tensor, split: Tensor, start: Tensor, stop: Tensor) -> Tensor:
-    """The log-probability of the split of each unit, given that its span is a unit; `table` is that of `inside`.
+    """Return the log-probability of the split of each unit, given that its span is a unit; `table` is from `inside`.
 
-    The log-probability of a tree is the sum over its units. So is, with probabilities of units as weights, the negative
-    cross-entropy of two distributions over trees; and it stays one where small probabilities were left out.
+    The log-probability of a tree is the sum over its units. With unit probabilities as weights, the sum is the negative
+    cross-entropy of two distributions over trees, even if small probabilities are left out.
 
     Shape:
         scores, table: (B, N, N, N), (B, N, N)

@@ -1,6 +1,6 @@
-"""The network of a chart, as it is trained and as it computes on a GPU, in PyTorch (not the paper's).
+"""The network of a chart in PyTorch, for training and for parsing on a GPU (not the paper's).
 
-What it computes is described in `genrst.chart.scorer`, which computes the same for parsing on a CPU.
+`genrst.chart.scorer` describes the network and computes the same scores for parsing on a CPU.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from genrst.text.layout import SIZES, Kind
 
 
 def boundaries_around(kinds: Sequence[IntArray]) -> tuple[Tensor, Tensor]:
-    """The boundaries before and after each EDU of documents, given what EDUs begin (`boundaries`)."""
+    """Return the boundaries before and after each EDU, given what each EDU begins (`boundaries`)."""
     sides = ([found[:-1] for found in kinds], [found[1:] for found in kinds])
     before, after = (torch.from_numpy(np.concatenate(side)) for side in sides)
     return before, after
@@ -32,35 +32,35 @@ def boundaries_around(kinds: Sequence[IntArray]) -> tuple[Tensor, Tensor]:
 
 @dataclass(frozen=True, slots=True)
 class ChartBatch:
-    """Documents as the network reads them."""
+    """A batch of documents as input of the network."""
 
     windows: PieceWindows
     lengths: Tensor
-    """How many word pieces each EDU has. Shape: (EDUs)"""
+    """The number of word pieces of each EDU. Shape: (EDUs)"""
     before: Tensor
     """The boundary before each EDU of all documents. Shape: (EDUs)"""
     after: Tensor
     """The boundary after each EDU. Shape: (EDUs)"""
 
     def to(self, device: torch.device | str) -> "ChartBatch":
-        """The same batch on a device."""
+        """Return the batch on a device."""
         lengths, before, after = (part.to(device) for part in (self.lengths, self.before, self.after))
         return ChartBatch(self.windows.to(device), lengths, before, after)
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """The scores of some charts."""
+    """The scores of a batch of charts."""
 
     scores: Tensor
-    """Of units, for `genrst.chart.inference`. Shape: (charts, N, N, N), by chart, split, start, stop."""
+    """The scores of units, for `genrst.chart.inference`. Shape: (charts, N, N, N), by chart, split, start, stop."""
     vectors: Tensor
-    """Of all spans. Shape: (spans, span_size)"""
+    """The vectors of all spans. Shape: (spans, span_size)"""
     layout: ChartLayout
 
 
 class SpanVectors(nn.Module):
-    """v(i, j): the first and the last EDU of a span, a weighted mean of all of them, its size and its boundaries."""
+    """v(i, j): the first and last EDU of a span, a weighted mean of all its EDUs, its size and its boundaries."""
 
     def __init__(self, edu_size: int, span_size: int, n_kinds: int, n_heads: int, dropout: float) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class SpanVectors(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, edus: Tensor, layout: ChartLayout) -> Tensor:
-        """The vectors of all spans.
+        """Return the vectors of all spans.
 
         Shape: edus (EDUs, edu_size) → (spans, span_size)
         """
@@ -93,7 +93,7 @@ class SpanVectors(nn.Module):
         return vectors
 
     def _means(self, edus: Tensor, first: Tensor, after: Tensor) -> Tensor:
-        """Weighted means over the EDUs of spans, by differences of running sums.
+        """Return weighted means over the EDUs of spans, computed as differences of running sums.
 
         Shape: (EDUs, edu_size), (spans) twice → (spans, span_size)
         """
@@ -108,7 +108,7 @@ class SpanVectors(nn.Module):
 
 
 class SegmentScores(nn.Module):
-    """How likely an EDU, and how likely a sentence starts with a word piece."""
+    """Scores how likely an EDU, and how likely a sentence, starts at each word piece."""
 
     def __init__(self, state_size: int, segment_size: int) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ class SegmentScores(nn.Module):
         self.output = nn.Linear(segment_size, 2)
 
     def forward(self, states: Tensor) -> Tensor:
-        """Logits of EDUs and of sentences.
+        """Return the logits of EDU starts and of sentence starts.
 
         Shape: (pieces, state_size) → (pieces, 2)
         """
@@ -125,7 +125,7 @@ class SegmentScores(nn.Module):
 
 
 class ChartNetwork(nn.Module):
-    """Scores every unit that a document could have, and the labels of any of them."""
+    """Scores all possible units of a document, and the labels of selected units."""
 
     def __init__(self, config: ChartConfig, labels: Labels, pretrained: PretrainedEncoder) -> None:
         super().__init__()
@@ -150,18 +150,18 @@ class ChartNetwork(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where its weights are."""
+        """The device of the weights."""
         return self.layout_scores.device
 
     def make_batch(self, examples: Sequence[ChartExample]) -> ChartBatch:
-        """Documents as this network reads them."""
+        """Return a batch of documents as input of this network."""
         before, after = boundaries_around([boundaries(example.kinds) for example in examples])
         lengths = np.concatenate([example.piece_lengths for example in examples])
         windows = pack_pieces([example.pieces for example in examples], self.edu_encoder.shape)
         return ChartBatch(windows, torch.from_numpy(lengths), before, after)
 
     def encode(self, batch: ChartBatch, states: Tensor | None = None) -> Tensor:
-        """The vectors of all EDUs of documents; `states` are those of their word pieces, if they are known.
+        """Return the vectors of all EDUs; `states` are the states of their word pieces, if already computed.
 
         Shape: → (EDUs, 2 · edu_size)
         """
@@ -169,7 +169,7 @@ class ChartNetwork(nn.Module):
         return self.add_boundaries(self.edu_encoder.pool(states, batch.lengths), batch.before, batch.after)
 
     def add_boundaries(self, vectors: Tensor, before: Tensor, after: Tensor) -> Tensor:
-        """The vectors of EDUs with the boundaries around them.
+        """Return the vectors of EDUs, including the boundaries around them.
 
         Shape: (EDUs, 2 · edu_size), (EDUs) twice → (EDUs, 2 · edu_size)
         """
@@ -177,7 +177,7 @@ class ChartNetwork(nn.Module):
         return edus
 
     def forward(self, edus: Tensor, layout: ChartLayout) -> Chart:
-        """The scores of charts over the EDUs of documents, which `encode` gives."""
+        """Return the scores of charts over the EDU vectors from `encode`."""
         vectors = self.spans(edus, layout)
         return Chart(self._split_scores(vectors, layout), vectors, layout)
 
@@ -188,7 +188,7 @@ class ChartNetwork(nn.Module):
             left = _table(self.left(vectors) / self.config.split_size**0.5, layout).transpose(1, 2)
             right = _table(self.right(vectors), layout)
             before, is_stronger_left, is_stronger_right = on_device(vectors.device, layout.before, *layout.is_stronger)
-            # The layout's number is a product as well: which row of the table, times that row.
+            # The layout score is also a matrix product: a one-hot row index times the table.
             rows = nn.functional.one_hot(is_stronger_left.long(), 2).to(left.dtype)
             kinds = before.clamp_max(len(self.layout_scores) - 1)
             by_right = self.layout_scores.transpose(1, 2).flatten(0, 1)
@@ -198,7 +198,7 @@ class ChartNetwork(nn.Module):
             return product + whole[:, None]
 
     def label_logits(self, chart: Chart, units: IntArray) -> Tensor:
-        """The scores of the groups of labels and of the fine relations of some units.
+        """Return the scores of label groups and of fine relations of some units.
 
         Shape: (units, 4), as chart, split, start, stop → (units, groups + fine relations)
         """
@@ -207,7 +207,7 @@ class ChartNetwork(nn.Module):
         return torch.cat([head(state) for head in heads], dim=-1).float()
 
     def label_logp(self, chart: Chart, units: IntArray, bias: FloatArray | None = None) -> Tensor:
-        """The log-probabilities of labels, then of groups of labels (`Labels.number`); a bias is added to labels.
+        """Return log-probabilities of labels, then of label groups (`Labels.number`); a bias is added to labels.
 
         Shape: (units, 4), (labels) → (units, labels + groups)
         """
@@ -238,12 +238,12 @@ class ChartNetwork(nn.Module):
 
 
 def on_device(device: torch.device, *arrays: NDArray[Any]) -> list[Tensor]:
-    """Arrays on a device, without waiting for it."""
+    """Copy arrays to a device without blocking."""
     return [torch.from_numpy(np.ascontiguousarray(array)).to(device, non_blocking=True) for array in arrays]
 
 
 def _look_up(table: Tensor, numbers: Tensor) -> Tensor:
-    """Rows of a small table, looked up by a product: on a GPU the gradient of a repeated row is much faster that way.
+    """Look up rows of a small table by a matrix product, because a GPU is slow at the gradient of repeated rows.
 
     Shape: (rows, size), (…) → (…, size)
     """
@@ -251,7 +251,7 @@ def _look_up(table: Tensor, numbers: Tensor) -> Tensor:
 
 
 def _table(rows: Tensor, layout: ChartLayout) -> Tensor:
-    """What is known of every span, by its start and stop; zeros where there is no span.
+    """Arrange the vectors of spans by start and stop, with zeros elsewhere.
 
     Shape: (spans, size) → (charts, N, N, size)
     """
@@ -261,12 +261,12 @@ def _table(rows: Tensor, layout: ChartLayout) -> Tensor:
 
 
 def make_network(config: ChartConfig, labels: Labels, pretrained: PretrainedEncoder | None) -> ChartNetwork:
-    """An untrained network for some labels; only the encoder is pretrained."""
-    assert pretrained is not None, "a chart's configuration names an encoder"
+    """Return an untrained network for these labels; only the encoder is pretrained."""
+    assert pretrained is not None, "a chart needs model.encoder"
     return ChartNetwork(config, labels, pretrained)
 
 
-# The network as parsing sees it. Scores come back as arrays: inference is the same wherever they were computed.
+# The network's interface for parsing. Scores are returned as arrays, so inference does not depend on the device.
 
 
 class TorchScorer:
@@ -278,18 +278,18 @@ class TorchScorer:
 
     @torch.inference_mode()
     def read(self, texts: Sequence[IntArray]) -> list[Tensor]:
-        """The states of the word pieces of texts."""
+        """Return the states of the word pieces of texts."""
         windows = pack_pieces(texts, self.network.edu_encoder.shape).to(self.network.device)
         return list(torch.split(self.network.edu_encoder.read(windows), [len(text) for text in texts]))
 
     @torch.inference_mode()
     def start_p(self, states: Tensor) -> FloatArray:
-        """The probabilities that an EDU, and that a sentence starts with each piece. Shape: → (pieces, 2)"""
+        """Return the probabilities that an EDU, and that a sentence, starts at each piece. Shape: → (pieces, 2)"""
         return _array(self.network.segments(states).float().sigmoid())
 
     @torch.inference_mode()
     def pool(self, states: Tensor, rows: IntArray, lengths: IntArray, kinds: IntArray) -> FloatArray:
-        """The vectors of the EDUs of a document."""
+        """Return the vectors of the EDUs of a document."""
         device = self.network.device
         own = states.index_select(0, torch.from_numpy(rows).to(device))
         vectors = self.network.edu_encoder.pool(own, torch.from_numpy(lengths).to(device))
@@ -297,7 +297,7 @@ class TorchScorer:
 
     @torch.inference_mode()
     def score(self, edus: FloatArray, layout: ChartLayout) -> "TorchCharts":
-        """The scores of charts over EDUs."""
+        """Return the scores of charts over EDUs."""
         chart = self.network(torch.from_numpy(edus).to(self.network.device), layout)
         return TorchCharts(self.network, chart, layout, _array(chart.scores.float()))
 

@@ -1,6 +1,6 @@
-"""Teach the part of the head that finds secondary edges: see `genrst.chart.signals.secondary` for what it computes.
+"""Train the network that finds secondary edges; `genrst.chart.signals.secondary` describes it.
 
-There are few edges, so relations are also learned from the markers of the tree's own relations.
+There are few edges, so relations are also learned from the markers of relations in the tree.
 """
 
 from collections.abc import Sequence
@@ -20,29 +20,29 @@ from genrst.document import Document, require_tree
 
 BATCH = 16
 SMOOTHING = 3
-"""How many edges of each marker are assumed to be like all others."""
+"""The number of pseudo-counts that smooth each marker's distribution towards that of all markers."""
 SHARE = 0.2
-"""Of the markers of the tree's own relations, how many are read in an epoch."""
+"""The share of the markers of tree relations that are read in an epoch."""
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeExample:
-    """A marker with the pairs of units that it may relate."""
+    """A marker with its candidate pairs of units."""
 
     marker: str
-    """Its first word."""
+    """The first word of the marker."""
     features: IntArray
     """Shape: (pairs, features)"""
     vector: FloatArray
     edus: FloatArray
     """The vectors of both nuclear EDUs. Shape: (pairs, 2, 2 · edu_size)"""
     pair: int
-    """The right one; −1 where only its relation is learned, of the first pair."""
+    """The index of the correct pair; −1 if only the relation is learned, from the first pair."""
     relation: int
 
 
 def edge_examples(document: Document, read: ReadAtoms, words: IntArray, names: dict[str, int]) -> list[EdgeExample]:
-    """The examples of a document; `words` has the word of each atom, `names` numbers relations from 1."""
+    """Return the examples of a document; `words` has the word of each atom, `names` numbers relations from 1."""
     atoms, vectors, kinds, edus = read
     roles = Roles.of(require_tree(document), kinds)
     texts = [(document.text or "")[span.start : span.end].lower() for span in atoms.spans]
@@ -76,7 +76,7 @@ def edge_examples(document: Document, read: ReadAtoms, words: IntArray, names: d
 
 
 def marker_meanings(examples: Sequence[EdgeExample], n_relations: int) -> tuple[tuple[str, ...], FloatArray]:
-    """The markers of edges, and the log-probability of every relation of each and of all others, smoothed.
+    """Return the markers of edges, and smoothed log-probabilities of relations for each marker and for all others.
 
     Shape: → (markers + 1, 2 · relations)
     """
@@ -91,7 +91,7 @@ def marker_meanings(examples: Sequence[EdgeExample], n_relations: int) -> tuple[
 
 
 class EdgeNetwork(nn.Module):
-    """The network of `genrst.chart.signals.secondary`, to be trained."""
+    """The network of `genrst.chart.signals.secondary`, for training."""
 
     def __init__(self, n_relations: int, atom_size: int, edu_size: int, size: int = 96, dropout: float = 0.3) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class EdgeNetwork(nn.Module):
         return scores
 
     def loss(self, batch: Sequence[EdgeExample]) -> Tensor:
-        """The negative log-likelihood of right pairs and of their relations."""
+        """Return the negative log-likelihood of the correct pairs and of their relations."""
         counts = [len(one.features) for one in batch]
         features = torch.from_numpy(np.concatenate([one.features for one in batch]))
         vectors = torch.from_numpy(np.repeat(np.stack([one.vector for one in batch]), counts, axis=0))
@@ -141,7 +141,7 @@ def train_edges(
     optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=0.05)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs)
     for _ in range(epochs):
-        # Relations of the tree's own markers only help: a share of them is enough in an epoch.
+        # Markers of tree relations are auxiliary data: a share of them is enough in an epoch.
         kept = [number for number, one in enumerate(examples) if one.pair >= 0 or generator.random() < SHARE]
         order = generator.permutation(kept)
         for first in range(0, len(order), BATCH):

@@ -1,4 +1,4 @@
-"""Teach the head that finds signals, on states of a frozen encoder; `genrst.chart.signals.signaller` computes it."""
+"""Train the signal head on states of a frozen encoder; `genrst.chart.signals.signaller` runs it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from genrst.document import Document, Signal
 from genrst.text.layout import Kind
 
 SHARE = 0.1
-"""Of the pairs without any signal, how many are read in an epoch."""
+"""The share of the pairs without a signal that are read in an epoch."""
 BATCH = 2
-"""Documents."""
+"""The number of documents per step."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignalExample:
-    """A document with its signals, as numbers."""
+    """A document and its signals as numbers."""
 
     document: Document
     atoms: Atoms
@@ -37,15 +37,15 @@ class SignalExample:
     rows: IntArray
     places: IntArray
     repeated: IntArray
-    """Of each pair; see `genrst.chart.signals.features`. Shape: (pairs)"""
+    """The features of each pair; see `genrst.chart.signals.features`. Shape: (pairs)"""
     classes: IntArray
-    """The pairs that signal something, and the class. Shape: (signals' words, 2)"""
+    """The pairs that are signals, and their classes. Shape: (signals' words, 2)"""
     markers: IntArray
     """The pairs of a relation and its marker. Shape: (markers' words)"""
     orphans: IntArray
     """The atoms of markers of secondary edges. Shape: (orphans' words)"""
     wordless: IntArray
-    """Relations that are signalled without words, and how. Shape: (signals, 2)"""
+    """Relations that are signalled without words, and their signal classes. Shape: (signals, 2)"""
 
 
 def make_example(
@@ -58,7 +58,7 @@ def make_example(
     words: IntArray,
     config: SignalConfig,
 ) -> SignalExample:
-    """The example of a document; `words` has the word of each atom."""
+    """Return the example of a document; `words` has the word of each atom."""
     rows, places = pairs(asked, atoms)
     relations = {one.unit: number for number, one in enumerate(asked.relations)}
     numbers = dict(zip(zip(asked.rows[rows, 0].tolist(), places.tolist(), strict=True), range(len(rows)), strict=True))
@@ -93,7 +93,7 @@ def make_example(
 
 
 def _class(signal: Signal, config: SignalConfig) -> tuple[int, str]:
-    """The number of a signal's class, −1 if it is too rare, and which part of the example it belongs to."""
+    """Return the number of a signal's class (−1 if it is too rare) and the part of the example that it belongs to."""
     if signal.type == "dm":
         return 0, "markers"
     part = "classes" if signal.tokens else "wordless"
@@ -103,7 +103,7 @@ def _class(signal: Signal, config: SignalConfig) -> tuple[int, str]:
 
 
 class SignalNetwork(nn.Module):
-    """The network of `genrst.chart.signals.signaller`, to be trained."""
+    """The network of `genrst.chart.signals.signaller`, for training."""
 
     def __init__(self, config: SignalConfig, dropout: float = 0.2) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class SignalNetwork(nn.Module):
     def forward(
         self, example: SignalExample, labels: IntArray, chosen: IntArray
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """The scores of some pairs; of their atoms, as markers and as orphans; of relations without words.
+        """Return scores of pairs, of their atoms as markers and as orphans, and of relations without words.
 
         Shape: (relations), (chosen) → (chosen, 1 + classes), (atoms, 2), (relations, wordless), (chosen)
         """
@@ -158,7 +158,7 @@ class SignalNetwork(nn.Module):
         return torch.stack(parts).sum(0)
 
     def loss(self, example: SignalExample, config: SignalConfig, generator: np.random.Generator) -> Tensor:
-        """The negative log-likelihood of a document's signals; pairs without any are drawn and weigh more."""
+        """Return the negative log-likelihood of a document's signals; pairs without one are sampled and reweighted."""
         is_possible = config.are_possible(example.document.text or "", example.atoms)
         is_signal = np.zeros(len(example.rows), dtype=bool)
         is_signal[example.classes[:, 0]] = True
@@ -167,7 +167,7 @@ class SignalNetwork(nn.Module):
         draws = generator.random(len(example.rows)) < SHARE
         chosen = np.flatnonzero(is_kept | draws)
         labels = config.number_labels(example.asked)
-        if generator.random() < 0.1:  # other inventories have other names
+        if generator.random() < 0.1:  # relation names differ between inventories
             labels = np.where(generator.random(len(labels)) < 0.5, 0, labels)
         scores, marker, wordless, at = self(example, labels, chosen)
         used = np.unique(example.places[chosen])
@@ -175,7 +175,7 @@ class SignalNetwork(nn.Module):
         where[chosen] = np.arange(len(chosen))
         targets = torch.zeros(len(chosen), len(config.classes))
         targets[where[example.classes[:, 0]], example.classes[:, 1]] = 1
-        # Pairs that are always read stand for themselves, drawn ones for all others.
+        # Pairs that are always read have weight 1; sampled pairs also stand for those not drawn.
         weights = torch.from_numpy(np.where(is_kept, 1, 1 / SHARE)[chosen]).float()
         others = functional.binary_cross_entropy_with_logits(scores[:, 1:], targets, reduction="none")
         of_classes = (others.sum(1) * weights).sum()
@@ -195,7 +195,7 @@ class SignalNetwork(nn.Module):
 
 
 def marker_logp(scores: Tensor, marker: Tensor, at: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The log-probability that each pair is a relation and its marker, and that each atom is an orphan, or nothing.
+    """Return log-probabilities: each pair is a relation and its marker; each atom is an orphan; each atom is neither.
 
     Shape: (pairs), (atoms, 2), (pairs) → (pairs), (atoms), (atoms)
     """

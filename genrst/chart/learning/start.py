@@ -1,7 +1,7 @@
-"""Start training from a chart that is trained already, instead of from a pretrained encoder alone.
+"""Start training from a trained chart instead of only a pretrained encoder.
 
-Weights are taken by name. Labels may differ from one corpus to another, so the rows of their output layers are matched
-by the names of classes and relations; a label that the other chart does not know keeps its random start.
+Weights are copied by name. Labels may differ between corpora, so the rows of the output layers are matched by the names
+of classes and relations. A label that the trained chart does not have keeps its random initialisation.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ FREE = ("encoder", "encoder_window", "encoder_overlap", "dropout")
 
 
 def start_from(network: ChartNetwork, folder: Path) -> None:
-    """Give a network the weights of a trained chart of the same sizes."""
+    """Copy the weights of a trained chart of the same sizes to a network."""
     config, labels = read_network(folder, ChartConfig, Labels.from_dict)
     for name, size in asdict(config).items():
         own = getattr(network.config, name)
@@ -46,7 +46,7 @@ def _match_rows(
     known: Sequence[object],
     wanted: Sequence[object],
 ) -> None:
-    """Put the rows of an output layer in the order of other names; names that are new keep their current rows."""
+    """Reorder the rows of an output layer to match other names; new names keep their current rows."""
     pairs = [(number, known.index(name)) for number, name in enumerate(wanted) if name in known]
     for name in (f"{layer}.weight", f"{layer}.bias"):
         if name not in current:
@@ -59,13 +59,15 @@ def _match_rows(
 
 
 def freeze_layers(network: ChartNetwork, n_layers: int) -> None:
-    """Keep the weights of the embeddings and of the lowest layers of the encoder, and compute these without dropout."""
+    """Freeze the embeddings and the lowest layers of the encoder, and compute them without dropout."""
     if not n_layers:
         return
     encoder: Any = network.edu_encoder.encoder
     layers = encoder.encoder.layer if hasattr(encoder, "encoder") else encoder.layers
     if n_layers > len(layers):
-        raise ConfigError(f"training.frozen_layers: the encoder has {len(layers)} layers, got {n_layers}")
+        raise ConfigError(
+            f"training.frozen_layers must be at most the number of encoder layers, {len(layers)}, got {n_layers}"
+        )
     learning = {id(parameter) for layer in layers[n_layers:] for parameter in layer.parameters()}
     shared = {id(one) for one in _shared_parameters(encoder, layers)}
     for parameter in encoder.parameters():
@@ -77,7 +79,7 @@ def freeze_layers(network: ChartNetwork, n_layers: int) -> None:
 
 
 def _shared_parameters(encoder: nn.Module, layers: nn.ModuleList) -> list[nn.Parameter]:
-    """What all layers use, such as the relative positions of MPNet: neither an embedding of the input nor a layer."""
+    """Return parameters shared by all layers, such as MPNet's relative positions: neither embeddings nor layers."""
     of_layers = {id(parameter) for parameter in layers.parameters()}
     of_input = {id(parameter) for parameter in encoder.get_submodule("embeddings").parameters()}
     return [one for one in encoder.parameters() if id(one) not in of_layers | of_input]

@@ -1,9 +1,9 @@
-"""What a chart learns: the units of trees and their labels, by the log-likelihood of whole trees (not the paper's).
+"""The training task of a chart: units of trees and their labels, by the log-likelihood of trees (not the paper's).
 
-−log p(tree) is log Z, a sum over all trees, less the scores of the tree's units; its gradient is the probabilities of
-all units, less 1 where the tree has one. Labels are learned at the tree's units only. Documents are made harder in
-training, so that a chart trusts no single thing: some word pieces are masked in every document, and some documents lose
-their layout or their punctuation.
+−log p(tree) is log Z, a sum over all trees, minus the scores of the tree's units. Its gradient is the probability of
+each unit, minus 1 for the units of the tree. Labels are learned only at the tree's units. Documents are corrupted in
+training, so that a chart does not rely on a single cue: some word pieces are masked in every document, and some
+documents lose their layout or their punctuation.
 """
 
 from collections.abc import Sequence
@@ -33,23 +33,23 @@ from genrst.trees.constraints import resolve_constraints
 from genrst.trees.node import relabel
 
 WITHOUT_KINDS = 0.5
-"""Of the documents that lose their layout, those that keep their paragraphs."""
+"""Of the documents that lose their layout, the share that keep their paragraphs."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseRates:
-    """How often documents are made harder."""
+    """How much noise is added to documents in training."""
 
     pieces: float = 0.0
-    """Share of the word pieces of a document that are masked."""
+    """The share of a document's word pieces that are masked."""
     layout: float = 0.0
-    """Share of the documents that lose their layout: paragraphs, or only their kinds."""
+    """The share of documents that lose their layout: paragraphs, or only their kinds."""
     punctuation: float = 0.0
-    """Share of the documents that lose their punctuation."""
+    """The share of documents that lose their punctuation."""
 
 
 class ChartTask(TrainingTask[ChartExample, ChartNetwork]):
-    """The training of a chart."""
+    """The training task of a chart."""
 
     def __init__(
         self,
@@ -72,17 +72,17 @@ class ChartTask(TrainingTask[ChartExample, ChartNetwork]):
         self._segment_weight, self._batch_documents = segment_weight, batch_documents
         self._tokenizer, self._mask, self._punctuation = tokenizer, tokenizer.mask, tokenizer.punctuation
         if self._noise.pieces and self._mask is None:
-            raise ConfigError("training.piece_noise: the encoder's tokenizer must have a piece for masks, got without")
+            raise ConfigError("training.piece_noise: the encoder's tokenizer has no mask token, so this must be 0")
 
     def loss(self, network: ChartNetwork, lessons: Sequence[Lesson[ChartExample]], epoch: int) -> Tensor:
-        """Of trees, labels and segments."""
+        """Return the loss of trees, labels and segments."""
         examples = [self._add_noise(lesson.example, self._noise_seed(epoch, lesson)) for lesson in lessons]
         trees, labels, segments = find_losses(network, examples, self._label_bias)
         return (trees + labels + self._segment_weight * segments).sum()
 
     def _add_noise(self, example: ChartExample, seed: int) -> ChartExample:
         generator = np.random.default_rng(seed)
-        # All are drawn, so that one kind of noise does not change another.
+        # All are drawn in any case, so that one kind of noise does not change another.
         losses = generator.random(3)
         if losses[0] < self._noise.layout:
             example = without_kinds(example) if losses[1] < WITHOUT_KINDS else without_paragraphs(example)
@@ -95,7 +95,7 @@ class ChartTask(TrainingTask[ChartExample, ChartNetwork]):
 
     @torch.inference_mode()
     def likelihood(self, network: ChartNetwork) -> Likelihood:
-        """That of the trees and labels of dev."""
+        """Return the loss of the dev trees and labels."""
         total = Likelihood()
         for first in range(0, len(self._dev), self._batch_documents):
             group = self._dev[first : first + self._batch_documents]
@@ -105,7 +105,7 @@ class ChartTask(TrainingTask[ChartExample, ChartNetwork]):
         return total
 
     def scores(self, network: ChartNetwork) -> dict[str, float]:
-        """Those of trees and of EDUs."""
+        """Return the scores of trees and of EDUs."""
         scorer = TorchScorer(network, self._labels, self._tokenizer)
         starts = [starts for one in self._dev for starts in make_soft_starts([scorer], [one])]
         found = [_find_tree(scorer, example) for example in self._dev]
@@ -116,7 +116,7 @@ class ChartTask(TrainingTask[ChartExample, ChartNetwork]):
 
 @torch.inference_mode()
 def _find_tree(scorer: TorchScorer, example: ChartExample) -> list[LabelledUnit]:
-    """The minimum Bayes risk tree with whole sentences."""
+    """Return the minimum Bayes risk tree in which every sentence is a unit."""
     constraints = resolve_constraints(example.n_edus, (), scorer.labels.pairs, [example.sentences])
     return infer(make_context([(scorer, 1.0)], [example], constraints)).mbr()
 
@@ -124,7 +124,7 @@ def _find_tree(scorer: TorchScorer, example: ChartExample) -> list[LabelledUnit]
 def evaluate_units(
     examples: Sequence[ChartExample], found: Sequence[Sequence[Sequence[int]]], labels: Labels, *, fine: bool = False
 ) -> Evaluation:
-    """The trees of some units against the gold ones, by the classes of relations or by the relations themselves."""
+    """Score the trees of some units against the gold trees, by relation classes or by relations."""
     sides = ([example.units.tolist() for example in examples], found)
     gold, trees = ([tree_of(units, labels) for units in side] for side in sides)
     if not fine:
@@ -133,20 +133,20 @@ def evaluate_units(
 
 
 class Losses(NamedTuple):
-    """Of each document. Shape: (documents) each"""
+    """The losses of each document. Shape: (documents) each"""
 
     trees: Tensor
-    """The negative log-likelihood of its tree. If it has a soft tree, these are cross-entropies."""
+    """The negative log-likelihood of the tree, or the cross-entropy if the tree is soft."""
     labels: Tensor
-    """That of the labels of its tree."""
+    """The same for the labels of the tree."""
     segments: Tensor
-    """That of its EDUs and sentences, or the cross-entropies if it has soft ones."""
+    """The same for EDUs and sentences."""
 
 
 def segment_f1(starts: Sequence[FloatArray], examples: Sequence[ChartExample]) -> float:
-    """How well EDUs are found, as F1 of their starts in percent; the first one of a document does not count.
+    """Return F1 of EDU starts in percent, without the first EDU of each document.
 
-    Paragraphs are known, and every sentence starts an EDU. `starts` are their probabilities in each document.
+    Paragraphs are given, and every sentence starts an EDU. `starts` has the probabilities of each document.
     """
     n_right = n_found = n_gold = 0
     for p, example in zip(starts, examples, strict=True):
@@ -160,7 +160,7 @@ def segment_f1(starts: Sequence[FloatArray], examples: Sequence[ChartExample]) -
 
 
 def label_log_prior(examples: Sequence[ChartExample], labels: Labels) -> FloatArray:
-    """The logarithm of each label's share in its group, over the units of documents. Shape: (labels)"""
+    """Return the log of each label's share of its group, over the units of documents. Shape: (labels)"""
     numbers = np.concatenate([example.units[:, 3] for example in examples])
     counts = 1 + np.bincount(numbers[numbers < len(labels)], minlength=len(labels))
     totals = np.bincount(labels.group_of_labels, counts, len(labels.groups))
@@ -171,10 +171,10 @@ def label_log_prior(examples: Sequence[ChartExample], labels: Labels) -> FloatAr
 def find_losses(
     network: ChartNetwork, examples: Sequence[ChartExample], label_bias: FloatArray | None = None
 ) -> Losses:
-    """What a network has to learn from documents.
+    """Return the losses of a network on documents.
 
-    With the logarithm of how frequent labels are as `label_bias`, the network learns how much more or less likely a
-    label is than that (logit adjustment): rare relations are then found more often. Shape: (labels)
+    If `label_bias` has the log-frequencies of labels (logit adjustment), the network learns how much more or less
+    likely a label is than its frequency suggests, and finds rare relations more often. Shape: (labels)
     """
     kinds = [boundaries(example.kinds) for example in examples]
     layout = make_layout(kinds, [(number, range(example.n_edus + 1)) for number, example in enumerate(examples)])
@@ -208,12 +208,12 @@ def _segment_losses(network: ChartNetwork, examples: Sequence[ChartExample], sta
 
 
 def _start_targets(example: ChartExample) -> FloatArray:
-    """What is to be learned of segments: their probabilities, or its own ones with probability 1."""
+    """Return the segment targets: soft probabilities, or the document's own segments with probability 1."""
     return segment_starts(example).astype(np.float32) if example.starts is None else example.starts
 
 
 def segment_starts(example: ChartExample) -> NDArray[np.bool_]:
-    """Whether an EDU, and whether a sentence starts with each word piece.
+    """Return whether an EDU, and whether a sentence, starts at each word piece.
 
     Shape: → (pieces, 2)
     """
@@ -226,7 +226,7 @@ def segment_starts(example: ChartExample) -> NDArray[np.bool_]:
 
 
 def _target(example: ChartExample) -> SoftTree:
-    """What is to be learned from a document: its soft tree, or its tree with probability 1."""
+    """Return the tree target of a document: its soft tree, or its tree with probability 1."""
     if example.soft is not None:
         return example.soft
     ones = np.ones(len(example.units), dtype=np.float32)
@@ -234,9 +234,9 @@ def _target(example: ChartExample) -> SoftTree:
 
 
 def _join(targets: Sequence[SoftTree]) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
-    """The units of all documents, their probabilities, labels and probabilities of labels.
+    """Return the units of all documents, their probabilities, their labels and the probabilities of these.
 
-    What is known of labels is given as much weight as if all were known.
+    Known label probabilities are rescaled to sum to 1.
     Shape: (units, 4), as document, split, start and stop; (units); (units, labels) twice
     """
     width = max(target.labels.shape[1] for target in targets)
@@ -255,14 +255,14 @@ def _join(targets: Sequence[SoftTree]) -> tuple[IntArray, FloatArray, IntArray, 
 
 
 def without_kinds(example: ChartExample) -> ChartExample:
-    """A document whose headings, items and turns of speakers are nothing but paragraphs, or sentences."""
+    """Return a document whose headings, items and turns are marked as plain paragraphs or sentences."""
     starts = _starts(example.paragraphs)
     kinds = [Kind.PARAGRAPH if starts[edu] else min(kind, Kind.SENTENCE) for edu, kind in enumerate(example.kinds)]
     return replace(example, kinds=[int(kind) for kind in kinds])
 
 
 def without_paragraphs(example: ChartExample) -> ChartExample:
-    """A document of one paragraph: what started another, starts a sentence."""
+    """Return a document with one paragraph; other paragraph starts become sentence starts."""
     first, others = example.kinds[:1], example.kinds[1:]
     kinds = [int(Kind.PARAGRAPH) if kind else kind for kind in first]
     kinds += [min(kind, int(Kind.SENTENCE)) for kind in others]
@@ -275,7 +275,7 @@ def _starts(numbers: Sequence[int]) -> list[bool]:
 
 
 def without_pieces(example: ChartExample, is_lost: NDArray[np.bool_]) -> ChartExample:
-    """A document without some of its word pieces; an EDU keeps its first if it would lose all."""
+    """Return a document without some of its word pieces; every EDU keeps at least its first piece."""
     edus = np.repeat(np.arange(example.n_edus), example.piece_lengths)
     n_kept = np.bincount(edus, weights=~is_lost, minlength=example.n_edus)
     first = np.cumsum(example.piece_lengths) - example.piece_lengths
@@ -284,7 +284,7 @@ def without_pieces(example: ChartExample, is_lost: NDArray[np.bool_]) -> ChartEx
     lengths = np.bincount(edus[is_kept], minlength=example.n_edus)
     starts = example.starts
     if starts is not None:
-        # What a lost piece would have started, the next one does.
+        # A boundary at a removed piece moves to the next piece.
         (kept,) = np.nonzero(is_kept)
         starts = np.maximum.reduceat(starts[: kept[-1] + 1], [0, *(kept[:-1] + 1)])
     return replace(example, pieces=example.pieces[is_kept], piece_lengths=lengths, starts=starts)

@@ -1,4 +1,4 @@
-"""What charts teach others about EDUs and sentences, and the context in which one finds the trees of known EDUs."""
+"""Teacher charts: soft targets for EDUs and sentences, and the context for parsing given EDUs."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ def make_context(
     constraints: ResolvedConstraints = UNCONSTRAINED,
     temperature: float = 1.0,
 ) -> ScoringContext:
-    """The context of a document whose EDUs are known, given as numbers once for each scorer."""
+    """Return the context of a document with known EDUs, given as numbers once for each scorer."""
     kinds, total = boundaries(examples[0].kinds), sum(weight for _, weight in scorers)
     members = []
     for (scorer, weight), example in zip(scorers, examples, strict=True):
@@ -28,7 +28,7 @@ def make_context(
 
 
 def make_soft_starts(scorers: Sequence[Scorer], examples: Sequence[ChartExample]) -> list[FloatArray]:
-    """The probabilities that an EDU, and that a sentence starts with each piece of documents.
+    """Return the probabilities that an EDU, and that a sentence, starts at each piece of documents.
 
     Shape: → (pieces, 2) of each
     """

@@ -1,1 +1,1 @@
-"""Signals: the words that mark the relations of a tree, and secondary edges."""
+"""Signals: the words that mark the relations of a tree, and the secondary edges."""

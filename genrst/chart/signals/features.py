@@ -1,8 +1,8 @@
-"""What the signals of a tree are found from: its relations, their words, and where these stand in them. No PyTorch.
+"""The features for finding signals: the relations of a tree, their words, and the positions of these. No PyTorch.
 
-An *atom* is a word or a sign of the text, whatever the tokens of the document are. A *relation* is a unit that has one
-to its parent: a satellite, or a nucleus after the first of several. A *row* is an EDU in which the words of a relation
-are looked for. So a network scores pairs of a row and an atom in it.
+An *atom* is a word or a punctuation mark of the text, independent of the document's tokens. A *relation* is that of a
+satellite, or of a nucleus after the first, to its parent. A *row* is an EDU in which the words of a relation are
+searched. A network scores pairs of a row and an atom in it.
 """
 
 import re
@@ -23,30 +23,30 @@ Edus: TypeAlias = tuple[int, int]
 """The EDUs of a unit: start, stop."""
 
 Context: TypeAlias = tuple[str, str, str, str]
-"""Of a word: the name and the role of a relation, the side where it stands, and the word."""
+"""The context of a word: the name and the role of a relation, the side of the word, and the word itself."""
 
 ATOM = re.compile(r"\w+|[^\w\s]")
 SIZES = (1, 2, 3, 5, 9, 17, 33)
-"""Where buckets of sizes and distances start, from 1 on."""
+"""The lower limits of the buckets for sizes and distances; the first is 1."""
 MOST_EDUS = 8
-"""Of a relation, in both of its sides: of longer ones, only the EDUs at the edges and the heads are looked at."""
+"""The maximum number of EDUs searched per relation; in longer relations, only edge EDUs and heads are searched."""
 N_REGIONS, N_BITS, N_DEPTHS, N_SIZES = 4, 32, 5, len(SIZES) + 1
 ATOM_FEATURES = (N_SIZES, N_SIZES, 2)
 ROW_FEATURES = (N_REGIONS, N_BITS, N_DEPTHS)
 
 
 class Relation(NamedTuple):
-    """A relation of a tree that may be signalled."""
+    """A relation of a tree that may have signals."""
 
     unit: Edus
-    """The satellite, or the nucleus after the first."""
+    """The satellite, or a nucleus after the first."""
     other: Edus
-    """The nucleus of that satellite, or the nucleus before."""
+    """The nucleus of that satellite, or the previous nucleus."""
     name: str
     role: str
-    """`left` or `right` of a satellite's place, `N` of nuclei."""
+    """`left` or `right` for the side of a satellite, `N` for a nucleus."""
     nucleus: Edus
-    """The other without the satellites that attach before."""
+    """The other side, without the satellites that attach to it first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +55,22 @@ class Atoms:
 
     spans: Sequence[Span]
     edus: IntArray
-    """The EDU of each. Shape: (atoms)"""
+    """The EDU of each atom. Shape: (atoms)"""
     first: IntArray
-    """The first atom of each EDU, and the number of all. Shape: (EDUs + 1)"""
+    """The first atom of each EDU, then the total number of atoms. Shape: (EDUs + 1)"""
     features: IntArray
-    """Distances from both ends of the EDU, and whether it is a sign. Shape: (atoms, 3)"""
+    """The distances to both ends of the EDU, and whether the atom is punctuation. Shape: (atoms, 3)"""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The relations of a tree, and where their words are looked for."""
+    """The relations of a tree, and the EDUs in which their words are searched."""
 
     relations: Sequence[Relation]
     heads: IntArray
-    """The nuclear EDUs of the unit and of the other, and the first EDU of the unit. Shape: (relations, 3)"""
+    """The nuclear EDUs of the unit and of the other side, and the unit's first EDU. Shape: (relations, 3)"""
     sizes: IntArray
-    """The buckets of both sizes, and what the unit and the later of the two begin. Shape: (relations, 4)"""
+    """The buckets of both sizes, and what the unit and the later side begin. Shape: (relations, 4)"""
     rows: IntArray
     """The relation and the EDU of each row. Shape: (rows, 2)"""
     row_features: IntArray
@@ -78,12 +78,12 @@ class Asked:
 
 
 def bucket(sizes: IntArray) -> IntArray:
-    """The bucket of each size from 0 on."""
+    """The bucket of each size, starting at size 0."""
     return np.searchsorted(SIZES, sizes, side="right")
 
 
 def find_atoms(document: Document) -> Atoms:
-    """The atoms of a document."""
+    """Return the atoms of a document."""
     spans: list[Span] = []
     first = [0]
     for edu, text in zip(document.edus, document.edu_texts, strict=True):
@@ -98,7 +98,7 @@ def find_atoms(document: Document) -> Atoms:
 
 
 def pool_pieces(atoms: Atoms, starts: IntArray, states: FloatArray) -> FloatArray:
-    """The mean state of the pieces that start in each atom; of one without, that of the piece before.
+    """Return the mean state of the pieces that start in each atom, or the state of the previous piece if none does.
 
     Shape: (pieces), (pieces, size) → (atoms, size)
     """
@@ -116,7 +116,7 @@ def pool_pieces(atoms: Atoms, starts: IntArray, states: FloatArray) -> FloatArra
 
 
 def nuclear_edus(tree: Tree) -> dict[Edus, int]:
-    """The nuclear EDU of every node: that of its first nucleus."""
+    """Return the nuclear EDU of every node, which is that of its first nucleus."""
     found: dict[Edus, int] = {}
 
     def of_leaf(leaf: Leaf) -> int:
@@ -132,7 +132,7 @@ def nuclear_edus(tree: Tree) -> dict[Edus, int]:
 
 
 def relations_of(tree: Tree) -> list[Relation]:
-    """The relations of a tree; the lists of a binary tree are one unit each, as in files."""
+    """Return the relations of a tree; each list in a binary tree counts as one unit, as in files."""
     found: list[Relation] = []
     for unit in units(flatten(tree) if is_binary(tree) else tree):
         spans = [(child.start, child.stop) for child in unit.children]
@@ -150,10 +150,10 @@ def relations_of(tree: Tree) -> list[Relation]:
 
 
 def ask(document: Document, kinds: IntArray) -> Asked:
-    """What is to be scored of a document; `kinds` are what its EDUs begin (`boundaries`)."""
+    """Return what to score in a document; `kinds` says what each EDU begins (`boundaries`)."""
     tree = require_tree(document)
     relations, nuclear, starting = relations_of(tree), nuclear_edus(tree), chains(tree)
-    # Satellites attach one by one: with those attached before, a nucleus may be no node of the tree.
+    # Satellites attach one by one, so a nucleus with its earlier satellites may not be a node of the tree.
     heads = {side: nuclear.get(side, nuclear[one.nucleus]) for one in relations for side in (one.unit, one.other)}
     rows: list[tuple[int, int]] = []
     features: list[tuple[int, int, int]] = []
@@ -184,7 +184,7 @@ def ask(document: Document, kinds: IntArray) -> Asked:
 
 
 def chains(tree: Tree) -> Mapping[int, list[Edus]]:
-    """The nodes that start with each EDU, the smallest first."""
+    """Return the nodes that start at each EDU, the smallest first."""
     found: dict[int, list[Edus]] = {}
     for node in preorder(tree):
         found.setdefault(node.start, []).insert(0, (node.start, node.stop))
@@ -199,7 +199,7 @@ def _edus_to_read(side: Edus, head: int) -> list[int]:
 
 
 def pairs(asked: Asked, atoms: Atoms) -> tuple[IntArray, IntArray]:
-    """The row and the atom of each pair."""
+    """Return the row and the atom of each pair."""
     edus = asked.rows[:, 1]
     counts = atoms.first[edus + 1] - atoms.first[edus]
     rows = np.repeat(np.arange(len(edus)), counts)
@@ -208,7 +208,7 @@ def pairs(asked: Asked, atoms: Atoms) -> tuple[IntArray, IntArray]:
 
 
 def repeats(asked: Asked, atoms: Atoms, text: str, rows: IntArray, places: IntArray) -> IntArray:
-    """Whether the word of each pair is also read on the other side of its relation. Shape: → (pairs)"""
+    """Return whether the word of each pair also occurs on the other side of its relation. Shape: → (pairs)"""
     _, words = np.unique([text[span.start : span.end].lower() for span in atoms.spans], return_inverse=True)
     sides = 2 * asked.rows[rows, 0] + asked.row_features[rows, 0] // 2
     n_words = len(atoms.spans) + 1
@@ -217,7 +217,7 @@ def repeats(asked: Asked, atoms: Atoms, text: str, rows: IntArray, places: IntAr
 
 
 def contexts(relations: Sequence[Relation], atoms: Atoms, text: str) -> Iterator[tuple[int, int, Context]]:
-    """What rules look at: each relation with −1 for itself, and with the atoms of an edge EDU or of its nucleus."""
+    """Yield the pairs that rules test: each relation with −1 for itself, and with the atoms of edge EDUs and heads."""
     for number, one in enumerate(relations):
         yield number, -1, (one.name, one.role, "", "")
         sides = [("first", one.unit[0]), ("last", one.unit[1] - 1), ("other", one.nucleus[0])]
@@ -228,7 +228,7 @@ def contexts(relations: Sequence[Relation], atoms: Atoms, text: str) -> Iterator
 
 
 def words_of_atoms(atoms: Atoms, words: Sequence[Span]) -> IntArray:
-    """The word (from 0) in which each atom starts; −1 for one that starts in none."""
+    """Return the word (from 0) in which each atom starts, or −1 if it starts outside all words."""
     starts = [word.start for word in words]
     numbers = np.array([bisect_right(starts, atom.start) - 1 for atom in atoms.spans], dtype=np.int64)
     ends = np.array([words[number].end if number >= 0 else 0 for number in numbers.tolist()])

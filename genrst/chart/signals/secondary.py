@@ -1,8 +1,8 @@
-"""Secondary edges: which two units an orphan relates, a marker of no relation of the tree, and how. NumPy only.
+"""Secondary edges: which two units an orphan marker relates, and how. NumPy only.
 
-One of the two units starts with the marker's EDU, the other ends near there or follows. Every such pair is scored, and
-then every relation of the best one in either direction: by the networks, and by what the marker mostly meant in
-training. Weights are in the file of the signals'.
+An orphan marks no relation of the tree. One of the two units starts with the marker's EDU; the other ends near it or
+follows. Every such pair is scored. For the best pair, every relation is scored in both directions, by the networks and
+by how often the marker had that relation in training. The weights are stored with those of the signals.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,19 +18,19 @@ from genrst.document import Document, SecondaryEdge, Signal, require_tree
 from genrst.trees.node import Tree, units
 
 MOST_HERE, MOST_THERE, MOST_GAP = 4, 6, 3
-"""How many units start with the marker's EDU, how many end at a place, and how many EDUs lie between both at most."""
+"""Limits: units that start with the marker's EDU, units that end at one place, EDUs between the two units."""
 PREFIX = "edges."
-"""How the names of the weights begin."""
+"""The prefix of the names of the weights."""
 MARKERS = f"{PREFIX}markers"
-"""The weight that says what markers mostly meant."""
+"""The weight with the relation frequencies of markers."""
 N_KINDS = 4
-"""Kinds of boundaries that are told apart: none, and the first three of `genrst.text.layout.Kind` or more."""
+"""The number of boundary kinds that are distinguished; higher values of `genrst.text.layout.Kind` count as the last."""
 COLUMNS = (MOST_HERE, 2 * (MOST_GAP + 1), MOST_THERE, N_SIZES, N_SIZES, 3, N_KINDS, N_KINDS, N_KINDS)
-"""How many values each feature of a pair has; the names of both units' relations come after these."""
+"""The number of values of each pair feature; the relation names of both units follow."""
 
 
 class Pair(NamedTuple):
-    """Two units that a marker may relate: the one that starts with it, and another."""
+    """Two units that a marker may relate: the unit that starts with it, and another unit."""
 
     here: Edus
     there: Edus
@@ -38,7 +38,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """What the units of a tree are to their parents."""
+    """The relations of the units of a tree to their parents."""
 
     relations: Mapping[Edus, str]
     parents: Mapping[Edus, Edus]
@@ -50,7 +50,7 @@ class Roles:
 
     @classmethod
     def of(cls, tree: Tree, kinds: IntArray) -> "Roles":
-        """Those of a tree; `kinds` are what its EDUs begin (`boundaries`)."""
+        """Read them from a tree; `kinds` says what each EDU begins (`boundaries`)."""
         heads, starting = nuclear_edus(tree), chains(tree)
         ending: dict[int, list[Edus]] = {}
         for node in sorted(heads, key=lambda one: one[1] - one[0]):
@@ -64,7 +64,7 @@ class Roles:
         return cls(relations, parents, heads, starting, ending, kinds)
 
     def pairs(self, edu: int) -> list[Pair]:
-        """The units that a marker in this EDU may relate."""
+        """Return the pairs of units that a marker in this EDU may relate."""
         found = []
         for here in self.starting[edu][:MOST_HERE]:
             for gap in range(min(MOST_GAP, edu) + 1):
@@ -74,7 +74,7 @@ class Roles:
         return found
 
     def features(self, pair: Pair, names: Mapping[str, int]) -> list[int]:
-        """The columns of `COLUMNS`, the names of both units' relations, and their nuclear EDUs."""
+        """Return the features in `COLUMNS`, the relation names of both units, and their nuclear EDUs."""
         (here, there), is_after = pair, pair.there[0] >= pair.here[1]
         gap = max(there[0] - here[1] if is_after else here[0] - there[1], 0)
         chain = self.starting[there[0]] if is_after else self.ending[there[1]]
@@ -97,13 +97,13 @@ class Roles:
 
 
 class EdgeFinder:
-    """Finds the edges of markers, by the mean of several networks: there are few edges to learn from."""
+    """Finds the edges of markers. Averages several networks, because there are few edges to learn from."""
 
     def __init__(self, relations: Sequence[str], markers: Sequence[str], weights: Mapping[str, FloatArray]) -> None:
-        """`relations` are the names that edges may have; networks are numbered, from `edges.0.` on.
+        """`relations` are the possible names of edges; networks are numbered from `edges.0.`.
 
-        Of each of the markers, and of all others, `edges.markers` has the log-probability of every relation in both
-        directions. Shape: (markers + 1, 2 · relations)
+        `edges.markers` has the log-probability of every relation in both directions, for each marker and for all other
+        markers. Shape: (markers + 1, 2 · relations)
         """
         self.relations, self._meanings = relations, weights.get(MARKERS)
         self._markers = {marker: number for number, marker in enumerate(markers)}
@@ -121,7 +121,7 @@ class EdgeFinder:
         kinds: IntArray,
         edus: FloatArray,
     ) -> Document:
-        """The document with the edges of its orphans: the words, the first one's text, its EDU and its vector."""
+        """Return the document with the edges of its orphans, given as words, first word, EDU and vector."""
         if not self._networks or not orphans:
             return document
         roles = Roles.of(require_tree(document), kinds)
@@ -151,7 +151,7 @@ class EdgeFinder:
         return SecondaryEdge(*ends, self.relations[relation])
 
     def scores(self, features: IntArray, vectors: FloatArray, edus: FloatArray) -> FloatArray:
-        """The score of each pair, and those of all relations, each from the marker's unit and to it.
+        """Return the score of each pair, and the scores of all relations from and to the marker's unit.
 
         Shape: (pairs, features), (pairs, size), (EDUs, 2 · edu_size) → (pairs, 1 + 2 · relations)
         """
@@ -161,7 +161,7 @@ class EdgeFinder:
 
 
 def _scores(weights: Mapping[str, FloatArray], features: IntArray, vectors: FloatArray, edus: FloatArray) -> FloatArray:
-    """The scores of one network."""
+    """Return the scores of one network."""
 
     def linear(values: FloatArray, name: str) -> FloatArray:
         found: FloatArray = values @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]

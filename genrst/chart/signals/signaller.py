@@ -1,12 +1,13 @@
 """Which words signal the relations of a tree, and how: a small network over the encoder's states. NumPy only.
 
-Each pair of a relation and a word near it has a vector: the sum of what the word is (its state, its place in its EDU),
-what the relation is (its name, its sizes, its nuclear EDUs) and where in the relation the word stands. Two layers make
-scores of it, one for each type of signal. Discourse markers are different: a word marks one relation of the tree,
-or a secondary edge (an orphan), or nothing, so its scores are made probabilities together. Types without words, such as
-layout, are scored from the relation alone.
+Each pair of a relation and a nearby word has a vector. It is the sum of vectors for the word (its state, its place in
+its EDU), for the relation (its name, its sizes, its nuclear EDUs) and for the position of the word in the relation. Two
+layers compute one score per type of signal. Discourse markers are different: a word marks one relation of the tree, a
+secondary edge (as an orphan) or nothing, so these scores go through one softmax. Types without words, such as layout,
+are scored from the relation alone.
 
-Weights are in `signals.safetensors`, the rest in `signals.json`, beside the model whose encoder they were trained on.
+The weights are in `signals.safetensors` and the settings in `signals.json`, beside the model whose encoder was used in
+training.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,35 +42,35 @@ from genrst.storage import check_shapes, read_config, read_tensors
 
 CONFIG, WEIGHTS = "signals.json", "signals.safetensors"
 SINGLE = ("indicative_word",)
-"""Subtypes of which every word is a signal of its own."""
+"""Subtypes in which every word is a separate signal."""
 GAP = " … "
-"""What stands between the parts of a marker in several places, such as `if … then`."""
+"""Separates the parts of a discontinuous marker, such as `if … then`."""
 N_WORDS = 3
-"""The words of an atom that the network knows by number: its own and its two neighbours."""
+"""The number of words per atom: its own and its two neighbours."""
 _ROWS = 1 << 13
-"""How many pairs are scored at once."""
+"""The number of pairs per batch."""
 
 
 @dataclass(frozen=True)
 class SignalConfig:
-    """The settings of the network, and what it numbers."""
+    """The settings and the vocabularies of the network."""
 
     state_size: int
     edu_size: int
     size: int
     classes: tuple[tuple[str, str], ...]
-    """The types and subtypes of signals with words, without discourse markers."""
+    """The types and subtypes of signals with words, except discourse markers."""
     wordless: tuple[tuple[str, str], ...]
-    """Those without words."""
+    """The types and subtypes of signals without words."""
     labels: tuple[tuple[str, str], ...]
     """The names and roles of relations."""
     markers: tuple[str, ...]
-    """All discourse markers that were seen in training, in lower case; only their words are taken for markers."""
+    """All discourse markers seen in training, in lower case; only their words are considered."""
     thresholds: tuple[float, ...] = ()
-    """How probable a class must be, in the order of `classes` and `wordless`."""
+    """The minimum probability of each class, in the order of `classes` and `wordless`."""
     marker_threshold: float = 0.5
     rules: tuple[tuple[str, ...], ...] = ()
-    """Of types that are better found by rules than by the network: a context (four parts), the type, the subtype."""
+    """Rules for types that the network finds less well: a context (four parts), the type, the subtype."""
     edge_relations: tuple[str, ...] = ()
     """The relations that secondary edges may have."""
     edge_markers: tuple[str, ...] = ()
@@ -87,7 +88,7 @@ class SignalConfig:
 
     @cached_property
     def by_context(self) -> dict[tuple[str, ...], list[tuple[str, str]]]:
-        """The types and subtypes of each context that has a rule."""
+        """The types and subtypes for each context with a rule."""
         found: dict[tuple[str, ...], list[tuple[str, str]]] = {}
         for *context, kind, subtype in self.rules:
             found.setdefault(tuple(context), []).append((kind, subtype))
@@ -95,7 +96,7 @@ class SignalConfig:
 
     @cached_property
     def by_rule(self) -> frozenset[tuple[str, str]]:
-        """The types and subtypes that rules find."""
+        """The types and subtypes that are found by rules."""
         return frozenset((rule[-2], rule[-1]) for rule in self.rules)
 
     @cached_property
@@ -103,7 +104,7 @@ class SignalConfig:
         return {label: number for number, label in enumerate(self.labels, 1)}
 
     def number_labels(self, asked: Asked) -> IntArray:
-        """The number of each relation's label; 0 for those that are unknown."""
+        """Return the number of each relation's label; 0 if it is unknown."""
         return np.array([self._numbers.get((one.name, one.role), 0) for one in asked.relations], dtype=np.int64)
 
     @cached_property
@@ -111,7 +112,7 @@ class SignalConfig:
         return {word: number for number, word in enumerate(sorted(self.marker_words), 1)}
 
     def number_words(self, text: str, atoms: Atoms) -> IntArray:
-        """The number of each atom among the words of markers, then those of its neighbours; 0 for any other word.
+        """Return the number of each atom's word and of its neighbours' words; 0 if the word is in no marker.
 
         Shape: → (atoms, 3)
         """
@@ -121,12 +122,12 @@ class SignalConfig:
         return np.stack([own, before, after], axis=1)
 
     def are_possible(self, text: str, atoms: Atoms) -> NDArray[np.bool_]:
-        """Whether each atom may be part of a marker."""
+        """Return whether each atom may be part of a marker."""
         return self.number_words(text, atoms)[:, 0] > 0
 
 
 class ReadAtoms(NamedTuple):
-    """The words of a document as the network sees them, which do not depend on its tree."""
+    """The words of a document as input of the network, independent of its tree."""
 
     atoms: Atoms
     vectors: FloatArray
@@ -138,7 +139,7 @@ class ReadAtoms(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """The probabilities of all that may be a signal."""
+    """The probabilities of all possible signals."""
 
     asked: Asked
     relations: IntArray
@@ -148,9 +149,9 @@ class Scored(NamedTuple):
     classes: FloatArray
     """Shape: (pairs, classes)"""
     markers: FloatArray
-    """That the pair is a relation and its marker. Shape: (pairs)"""
+    """The probability that the pair is a relation and its marker. Shape: (pairs)"""
     orphans: FloatArray
-    """That an atom marks a secondary edge. Shape: (atoms)"""
+    """The probability that an atom marks a secondary edge. Shape: (atoms)"""
     wordless: FloatArray
     """Shape: (relations, wordless)"""
 
@@ -164,9 +165,9 @@ class Signaller:
 
     @classmethod
     def load(cls, folder: Path) -> "Signaller":
-        """Read it from the folder of a model."""
+        """Read the signaller in the folder of a model."""
         if not (folder / CONFIG).is_file():
-            raise ModelNotFoundError(f"{folder}: a model must have {CONFIG} and {WEIGHTS} to find signals, got without")
+            raise ModelNotFoundError(f"{folder}: the model cannot find signals; {CONFIG} or {WEIGHTS} is missing")
         config, stored = read_config(SignalConfig, folder / CONFIG), read_tensors(folder / WEIGHTS)
         check_shapes(stored, _shapes(config), folder)
         return cls(config, unpack(stored))
@@ -174,19 +175,19 @@ class Signaller:
     def read(
         self, document: Document, starts: IntArray, states: FloatArray, kinds: IntArray, edus: FloatArray
     ) -> ReadAtoms:
-        """The words of a document, from the pieces of its text: where they start, and their states."""
+        """Return the words of a document, given the starts and the states of its word pieces."""
         atoms = find_atoms(document)
         pooled = pool_pieces(atoms, starts, states)
         return ReadAtoms(atoms, self.atom_vectors(document, atoms, pooled), kinds, edus)
 
     def atom_vectors(self, document: Document, atoms: Atoms, states: FloatArray) -> FloatArray:
-        """What atoms add to pairs, by their states and their words. Shape: (atoms, state_size) → (atoms, size)"""
+        """Return the contribution of atoms to pairs. Shape: (atoms, state_size) → (atoms, size)"""
         of_states = self._linear(self._normalised(states, "atom_norm"), "atom")
         words = self.config.number_words(document.text or "", atoms)
         return of_states + self._table("atom", atoms.features) + self._table("word", words)
 
     def add(self, document: Document, read: ReadAtoms) -> Document:
-        """The document with the signals of its tree."""
+        """Return the document with the signals of its tree."""
         if document.text is None or not len(read.atoms.spans) or len(document.edus) < 2:
             return document
         scored = self.score(document, read)
@@ -196,7 +197,7 @@ class Signaller:
     def add_edges(
         self, document: Document, read: ReadAtoms, orphans: Sequence[tuple[tuple[int, ...], int]]
     ) -> Document:
-        """The document with the secondary edges of its orphans: the words and the first atom of each."""
+        """Return the document with the secondary edges of its orphans, given as words and first atom."""
         text, spans = document.text or "", read.atoms.spans
         found = [
             (words, text[spans[atom].start : spans[atom].end].lower(), int(read.atoms.edus[atom]), read.vectors[atom])
@@ -205,7 +206,7 @@ class Signaller:
         return self._edges.add(document, found, read.kinds, read.edus)
 
     def score(self, document: Document, read: ReadAtoms) -> Scored:
-        """The probabilities of signals."""
+        """Return the probabilities of signals."""
         atoms, text = read.atoms, document.text or ""
         asked = ask(document, read.kinds)
         rows, places = pairs(asked, atoms)
@@ -224,7 +225,7 @@ class Signaller:
         return Scored(asked, relations, places, _sigmoid(scores[:, 1:]), markers, orphans, _sigmoid(wordless))
 
     def _relations(self, asked: Asked, edus: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What rows add to pairs, and the scores of relations without words."""
+        """Return the contribution of rows to pairs, and the scores of relations without words."""
         heads = self._normalised(edus[asked.heads].reshape(len(asked.relations), -1), "edu_norm")
         labels = self.weights["tables.label.weight"][self.config.number_labels(asked)]
         relations = self._linear(heads, "edus") + self._table("size", asked.sizes) + labels
@@ -252,7 +253,7 @@ class Signaller:
         return total
 
     def decode(self, document: Document, atoms: Atoms, scored: Scored) -> list[Signal]:
-        """The signals that are probable enough, by relation."""
+        """Return the signals above their thresholds, by relation."""
         words = words_of_atoms(atoms, signal_words(document))
         names = [*self.config.classes, *self.config.wordless]
         groups: dict[tuple[int, str, str], set[int]] = {}
@@ -280,7 +281,7 @@ class Signaller:
         return sorted(found, key=lambda one: (one.unit, one.type, one.subtype, one.tokens))
 
     def orphans(self, document: Document, atoms: Atoms, scored: Scored) -> list[tuple[tuple[int, ...], int]]:
-        """The markers of secondary edges: the words and the first atom of each."""
+        """Return the markers of secondary edges, as words and first atom."""
         words, spans = words_of_atoms(atoms, signal_words(document)), signal_words(document)
         totals = np.zeros(len(scored.orphans))
         np.add.at(totals, scored.places, scored.markers)
@@ -291,7 +292,7 @@ class Signaller:
         return [(tuple(word + 1 for word in part), first[part[0]]) for part in parts]
 
     def marker_pairs(self, scored: Scored) -> list[int]:
-        """The pairs of relations and their markers: of each word that probably marks a relation, the best one."""
+        """Return the best pair for each word that probably marks a relation."""
         best: dict[int, int] = {}
         for pair in np.flatnonzero(scored.markers > 0.01).tolist():
             atom = int(scored.places[pair])
@@ -307,19 +308,19 @@ class Signaller:
         ]
 
     def _split(self, kind: str, subtype: str, words: Sequence[int], texts: Sequence[str]) -> list[list[int]]:
-        """The words of one class in one relation, as signals."""
+        """Convert the words of one class in one relation to signals."""
         if kind == "dm":
             return split_markers(words, texts, self.config.known_markers)
         return [[word] for word in words] if subtype in SINGLE else [list(words)]
 
 
 def _bare(document: Document, word: Span) -> str:
-    """A word without the signs around it, in lower case."""
+    """Return a word in lower case, without surrounding punctuation."""
     return (document.text or "")[word.start : word.end].lower().strip(".,;:!?\"'()[]“”—-")
 
 
 def _shapes(config: SignalConfig) -> dict[str, tuple[int, ...]]:
-    """The shapes of the weights that depend on the settings."""
+    """Return the shapes of the weights that depend on the settings."""
     size, edus, n_wordless = config.size, 3 * config.edu_size, len(config.wordless)
     layers = {
         **{"atom": (size, config.state_size), "edus": (size, edus), "hidden": (size, size), "whole": (size, size)},
@@ -339,9 +340,9 @@ def _shapes(config: SignalConfig) -> dict[str, tuple[int, ...]]:
 def split_markers(
     words: Sequence[int], texts: Sequence[str], known: frozenset[str], joins: bool = True
 ) -> list[list[int]]:
-    """The markers in the words of one relation: the longest that are known, else runs of words.
+    """Return the markers in the words of one relation: the longest known ones, otherwise runs of words.
 
-    `and then` are two, `as if` is one, and so is `if … then`.
+    `and then` is two markers; `as if` and `if … then` are one each.
     """
     runs: list[list[int]] = []
     for word in words:
@@ -373,7 +374,7 @@ def _sigmoid(values: FloatArray) -> FloatArray:
 def _marker_p(
     scores: FloatArray, marker: FloatArray, places: IntArray, is_possible: NDArray[np.bool_]
 ) -> tuple[FloatArray, FloatArray]:
-    """For each atom, a distribution over the relations that it may mark, a secondary edge, and nothing."""
+    """Return a distribution for each atom over the relations that it may mark, a secondary edge, and nothing."""
     logits = scores + marker[places, 0]
     largest = np.maximum(marker[:, 1], 0)
     np.maximum.at(largest, places, logits)

@@ -105,7 +105,7 @@ def _check(arguments: argparse.Namespace) -> Guard:
     guard = Guard("evaluate", arguments.force)
     for path in filter(None, (arguments.plot, arguments.plot_confusion)):
         if Path(path).suffix.lower() not in SUFFIXES:
-            raise UsageError(f"a plot must end in one of {', '.join(SUFFIXES)}, got {path}")
+            raise UsageError(f"a plot file must end in one of {', '.join(SUFFIXES)}, got {path}")
         guard.check_file(Path(path))
     return guard
 

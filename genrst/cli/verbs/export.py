@@ -183,7 +183,7 @@ def _features(documents: Sequence[Document], arguments: argparse.Namespace) -> T
 
 
 def _ask(models: Sequence[str]) -> Callable[[Document], dict[str, float | None]]:
-    """What asks models how sure they are of a document."""
+    """Return the function that computes the uncertainty of models about a document."""
     if not models:
         return lambda document: {}
     from genrst.cli.verbs.score import load_uncertainty

@@ -7,7 +7,7 @@ FOLDER is the folder of a model. The repository is created if it does not exist;
 and files that the model does not have are removed from it. A repository that holds anything but a model is left alone.
 The card (README.md) is published with the settings that the Hub reads: licence, language, library and tags.
 
-The token is that of the library huggingface_hub: hf auth login, or the variable HF_TOKEN.
+The token is that of huggingface_hub: run hf auth login, or set HF_TOKEN.
 """
 
 import argparse

@@ -100,7 +100,7 @@ def _check(arguments: argparse.Namespace) -> str:
     if arguments.samples is not None and (arguments.proposal is None or arguments.samples < 2):
         raise UsageError(f"--samples must be at least 2 and works only with --proposal, got {arguments.samples}")
     if arguments.plot and Path(arguments.plot).suffix.lower() not in SUFFIXES:
-        raise UsageError(f"a plot must end in one of {', '.join(SUFFIXES)}, got {arguments.plot}")
+        raise UsageError(f"a plot file must end in one of {', '.join(SUFFIXES)}, got {arguments.plot}")
     output, suffix = arguments.output, Path(arguments.output).suffix.lower()
     if output != "-" and arguments.format is None and suffix not in FORMATS:
         raise UsageError(f"--output must end in one of {', '.join(FORMATS)}, or --format must be given, got {output}")

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--output", metavar="DIR", help="run folder (default: runs/ and the name of the configuration)")
     parser.add_argument(
-        "--resume", metavar="auto|PATH", help="resume from the checkpoint of the run folder, or from a given one"
+        "--resume", metavar="auto|PATH", help="resume from the latest checkpoint in the run folder (auto) or from PATH"
     )
     parser.add_argument("--cache", metavar="DIR", default="cache", help="folder for prepared features (default: cache)")
     parser.add_argument("--prepared", metavar="FILE", help="train from this file of prepared features")

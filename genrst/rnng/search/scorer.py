@@ -1,8 +1,8 @@
 """The interface between search and a model, and two scorers that wrap others: an ensemble, and constraints.
 
-A scorer represents units and stacks as rows of columns of its own (vectors, numbers, anything). It does not store the
+A scorer represents units and stacks as rows of its own columns (vectors, numbers, anything). It does not store the
 rows that it makes: search does (`Forest` in `hypotheses`) and passes them back. Every call takes a row per hypothesis,
-so that a step of a search is a few large calls, whatever the number of hypotheses and documents, and none of them
+so a step of a search is a few large calls, regardless of the number of hypotheses and documents, and none of them
 forces a GPU to synchronise.
 """
 
@@ -112,7 +112,7 @@ class Ensemble:
         return [columns[first : first + n] for first in range(0, len(columns), n)]
 
     def _weighted_sum(self, parts: Sequence[Tensor]) -> Tensor:
-        # Impossible actions stay impossible, whatever the weight: 0 · −∞ would be nan.
+        # Impossible actions stay impossible with any weight: 0 · −∞ would be nan.
         pairs = zip(parts, self._weights, strict=True)
         weighted = [torch.where(part > -torch.inf, weight * part, part) for part, weight in pairs]
         return torch.stack(weighted).sum(dim=0)
@@ -132,9 +132,9 @@ class Constrained:
     """A scorer that gives −∞ to actions after which no tree could satisfy the constraints.
 
     It wraps any scorer, so that neither scorers nor searches need to handle constraints. The legal actions are computed
-    by `genrst.rnng.transitions.legal`; their log-probabilities are unchanged. Stacks have an additional column, the
-    number of a frame, and units the number of their first EDU. Frames are built during the search, which forces a GPU
-    to synchronise.
+    by `genrst.rnng.transitions.legal`; their log-probabilities are unchanged. Stacks have an additional column for the
+    number of a frame, and units have one for the number of their first EDU. Frames are built during the search, which
+    forces a GPU to synchronise.
     """
 
     def __init__(

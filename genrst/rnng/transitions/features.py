@@ -50,7 +50,7 @@ class Syntax:
     """The parts of a document that features are computed from, as integers.
 
     `heads` holds the head of each token (a root is its own head), `deprels` the number of its relation. `edu_tokens`
-    holds the first token of every EDU, and the number of tokens at the end. `sentences` and `paragraphs` hold the
+    holds the first token of every EDU, then the total number of tokens. `sentences` and `paragraphs` hold the
     number of every EDU's sentence and paragraph. `kinds` holds the boundary before every EDU
     (`genrst.text.layout.Kind`), and is empty if it is unknown.
     """

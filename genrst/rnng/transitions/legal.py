@@ -4,7 +4,7 @@ An action is legal if and only if it leaves a tree that satisfies the constraint
 
 The units on a stack are separated by the boundaries b(0) = 0 < b(1) < … < b(s) = g, the number of generated EDUs. After
 GEN, no unit but the topmost one can end at g; RE builds the unit [b(s−2), g). The future of the topmost unit
-[b(s−1), g) depends on all units below it. But for the units that begin at b(s−1), whatever their end, two sets of ends
+[b(s−1), g) depends on all units below it. But for all units that begin at b(s−1), two sets of ends
 contain all the information:
 
     joined(s) = {x: [b(s−2), x) may be a unit, and x ∈ ends(s−1)}

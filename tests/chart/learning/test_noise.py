@@ -99,7 +99,7 @@ def test_masks_hide_their_share_of_pieces():
 
 
 def test_masks_need_a_tokenizer_that_has_them():
-    with pytest.raises(ConfigError, match="must have a piece for masks, got without"):
+    with pytest.raises(ConfigError, match="tokenizer has no mask token"):
         add_noise(NoiseRates(pieces=0.1), piece_example(3), 1)
 
 

@@ -89,7 +89,7 @@ def test_frozen_layers_keep_their_weights(trained: Run, tmp_path: Path):
 
 
 def test_the_encoder_has_no_more_layers_to_freeze(trained: Run):
-    with pytest.raises(ConfigError, match=r"training.frozen_layers: the encoder has 2 layers, got 3"):
+    with pytest.raises(ConfigError, match=r"training.frozen_layers must be at most the number of encoder layers, 2"):
         freeze_layers(load(trained.folder / MODEL), 3)
 
 
