@@ -23,7 +23,7 @@ from genrst.training.prepared import Prepared, content_key, file_version, load_p
 from genrst.training.run_config import DataConfig, RunConfig
 from genrst.trees.binarise import binarise, prepare_tree
 from genrst.trees.constraints import Label
-from genrst.trees.node import SPAN, Tree, units
+from genrst.trees.node import SPAN, Tree, relabel, units
 from genrst.trees.relations import Inventory, describe_classes, detect_inventory, load_inventory
 
 if TYPE_CHECKING:
@@ -144,8 +144,10 @@ def _prepare(
     prepared_silver = [document for document in prepared_silver if known.issuperset(_labels_of([document]))]
     if kind == "chart":
         assert tokenizer is not None
-        labels_and_classes = _fine_labels(gold, labels, inventory)
-        prepared = _prepare_chart(config, *labels_and_classes, gold, prepared_silver, tokenizer, notes)
+        fine, classes = _fine_labels(gold, labels, inventory)
+        known_to_dev = [_with_known_relations(tree, fine, inventory) for tree in gold[1].corpus_trees]
+        gold[1] = replace(gold[1], corpus_trees=known_to_dev)
+        prepared = _prepare_chart(config, fine, classes, gold, prepared_silver, tokenizer, notes)
     else:
         prepared = _prepare_rnng(config, labels, gold, prepared_silver, tokenizer, notes)
     tell(f"relations by {inventory.name}: {describe_classes(relations)}")
@@ -244,6 +246,12 @@ def _fine_labels(
     pairs |= set(coarse) - known
     classes = sorted({(relation, inventory.coarse(relation)) for relation, _ in pairs})
     return tuple(sorted(pairs)), tuple(pair for pair in classes if pair[0] != pair[1])
+
+
+def _with_known_relations(tree: Tree, labels: Iterable[Label], inventory: Inventory) -> Tree:
+    """Return the tree with the class of each relation that no label has."""
+    known = {relation for relation, _ in labels}
+    return relabel(tree, lambda name: name if name.lower() in known else inventory.coarse(name))
 
 
 def _labels(train: Sequence[Document], dev: Sequence[Document]) -> list[Label]:

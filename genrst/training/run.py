@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from genrst.config import to_toml
 from genrst.encoder.files import blank_encoder, keep_layers, load_encoder, make_encoder
@@ -142,7 +143,8 @@ class Run:
 def _set_vectors(weight: Tensor, prepared: NDArray[np.float32]) -> None:
     """Initialise embeddings from word vectors; words without one keep their random values, at the same scale.
 
-    Vectors wider than the embeddings are projected to their principal axes.
+    Vectors wider than the embeddings are projected to their principal axes. There are no more axes than known words;
+    the remaining dimensions are 0.
     """
     vectors = torch.from_numpy(prepared)
     if len(vectors) != len(weight) or vectors.shape[1] < weight.shape[1]:
@@ -151,7 +153,8 @@ def _set_vectors(weight: Tensor, prepared: NDArray[np.float32]) -> None:
     is_known = vectors.any(dim=1)
     if vectors.shape[1] > weight.shape[1]:
         _, _, axes = torch.linalg.svd(vectors[is_known], full_matrices=False)
-        vectors = vectors @ axes[: weight.shape[1]].T
+        projected = vectors @ axes[: weight.shape[1]].T
+        vectors = pad(projected, (0, weight.shape[1] - projected.shape[1]))
     with torch.no_grad():
         if is_known.any():
             weight.mul_(vectors[is_known].std() / weight.std())

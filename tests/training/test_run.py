@@ -146,6 +146,14 @@ def test_words_start_from_their_vectors_and_others_at_the_same_scale(tmp_path: P
     assert weight[::2].std() == pytest.approx(3, rel=0.2)
 
 
+def test_fewer_known_words_than_axes_leave_zeros(tmp_path: Path):
+    vectors = np.zeros((len(PREPARED.symbols.words), 2 * SMALL.word_size))
+    vectors[:3] = np.random.default_rng(1).normal(size=(3, 2 * SMALL.word_size))
+    weight = word_vectors(make_run(tmp_path), with_vectors(vectors))[:3]
+    np.testing.assert_allclose(weight @ weight.T, vectors[:3] @ vectors[:3].T, rtol=1e-4)
+    assert not weight[:, 3:].any()
+
+
 def test_vectors_without_any_known_word_change_nothing(tmp_path: Path):
     vectors = np.zeros((len(PREPARED.symbols.words), SMALL.word_size))
     found, expected = (word_vectors(make_run(tmp_path), prepared) for prepared in (with_vectors(vectors), PREPARED))

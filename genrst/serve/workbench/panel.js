@@ -68,8 +68,16 @@ function unitTools(place) {
 function relabel(label, range = bench.selected) {
   const doc = relabelled(bench.doc, range, label);
   const { node } = placeAt(doc.tree, range);
-  say(`${rangeName(range)}: ${node.relation} ${node.nuclearity}`);
+  say(`${rangeName(range)}: ${node.relation} ${node.nuclearity}${nuclearityHint(node)}`);
   return step(doc, { isLabel: true });
+}
+
+// What to do if the parser knows the relation, but not with this nuclearity.
+function nuclearityHint({ relation, nuclearity, children }) {
+  const { labels = [], fine = {}, known = labels } = modelInUse() ?? {};
+  const own = known.filter((label) => label.relation === (fine[relation] ?? relation)).map((label) => label.nuclearity);
+  if (children.length !== 2 || !own.length || own.includes(nuclearity)) return "";
+  return `; the parser knows it only as ${own.join(", ")} (n changes it)`;
 }
 
 function roleButton(place, letter, index) {
