@@ -111,7 +111,7 @@ def test_only_charts_find_signals(tiny: Path):
 
 
 def test_a_head_that_does_not_fit_is_refused(tmp_path: Path):
-    with pytest.raises(ModelNotFoundError, match=r"must have signals.json and signals.safetensors to find signals"):
+    with pytest.raises(ModelNotFoundError, match=r"the model cannot find signals; signals.json is missing"):
         Signaller.load(tmp_path)
     folder = MODELS / "en"
     config = read_config(SignalConfig, folder / "signals.json")

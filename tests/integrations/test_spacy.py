@@ -197,7 +197,7 @@ def test_a_step_by_step_model_needs_a_parser(model: Path):
         nlp("It rained.")
     assert str(caught.value) == (
         "the model 'tiny' needs a dependency parser before genrst in the spaCy pipeline; add one, or use 'en', which "
-        "needs none"
+        "does not need it"
     )
     assert nlp("")._.rst is None
 

@@ -167,7 +167,7 @@ class Signaller:
     def load(cls, folder: Path) -> "Signaller":
         """Read the signaller in the folder of a model."""
         if not (folder / CONFIG).is_file():
-            raise ModelNotFoundError(f"{folder}: the model cannot find signals; {CONFIG} or {WEIGHTS} is missing")
+            raise ModelNotFoundError(f"{folder}: the model cannot find signals; {CONFIG} is missing")
         config, stored = read_config(SignalConfig, folder / CONFIG), read_tensors(folder / WEIGHTS)
         check_shapes(stored, _shapes(config), folder)
         return cls(config, unpack(stored))
