@@ -31,6 +31,8 @@ RelationPath: TypeAlias = tuple[tuple[str, str], ...]
 class Chunk:
     """A piece of a text: `text` is what the document has from `start` to `end`; `edus` are numbers (start, stop).
 
+    A chunk that begins or ends with a paragraph has its marks as well: `#`, `-` or the fences around code.
+
     `relation_path` leads from the root to the chunk, if that is a unit or an EDU. Where some children of one unit were
     put together, it ends with their relation if that is the same for all, else at the unit; where parts of several
     units were, at the one that has all.
@@ -79,15 +81,18 @@ def chunks(
     if not 0 <= least <= max_tokens:
         raise UsageError(f"a chunk's least number of tokens must be from 0 to {max_tokens}, got {least}")
 
+    layout = _Layout(document)
+
     @cache  # counting tokens takes time
     def measure(start: int, stop: int) -> int:
-        return size_of(document, start, stop, count)
+        if document.text is None:
+            return size_of(document, start, stop, count)
+        return count(document.text[slice(*layout.offsets(start, stop))])
 
     def fits(start: int, stop: int) -> bool:
         return measure(start, stop) <= max_tokens
 
     tree = flatten(require_tree(document)) if merge else require_tree(document)
-    layout = _Layout(document)
     to_cut = _to_cut(tree, fits, layout.is_whole if merge else None)
     found: list[_Piece] = []
     pending = [_Piece(tree.start, tree.stop, (), to_cut.get((tree.start, tree.stop)))]
@@ -104,7 +109,9 @@ def chunks(
         found = _Repair(layout, tree, measure, (least, max_tokens)).repaired(found)
     steps = _steps(tree)
     places = [((piece.start, piece.stop), _path_to((piece.start, piece.stop), steps) or piece.path) for piece in found]
-    return [Chunk(*document.offsets(*edus), document.slice(*edus), edus, path) for edus, path in places]
+    found_at = [(*layout.offsets(*edus), edus, path) for edus, path in places]
+    text = document.text
+    return [Chunk(start, end, text and text[start:end], edus, path) for start, end, edus, path in found_at]
 
 
 def chunk_rows(
@@ -213,12 +220,25 @@ def _shared(one: RelationPath, other: RelationPath) -> RelationPath:
 
 
 class _Layout:
-    """The paragraphs of a document, and which of them are headings."""
+    """The paragraphs of a document, and which of them are headings, or the header of an e-mail."""
 
     def __init__(self, document: Document) -> None:
+        self.document = document
         self.paragraphs = document.paragraph_of_edus()
         labels = [paragraph.label for paragraph in document.paragraphs] or [""]
-        self.is_heading = [labels[number] == "head" for number in self.paragraphs]
+        self.is_heading = [labels[number] in ("head", "header") for number in self.paragraphs]
+
+    def offsets(self, start: int, stop: int) -> tuple[int, int]:
+        """The characters of these EDUs, and the marks of the paragraphs that they begin or end: `#`, `-`, fences."""
+        edus, paragraphs = self.document.edus, self.document.paragraphs
+        first, end = self.document.offsets(start, stop)
+        if paragraphs and self.is_border(start):
+            before = edus[start - 1].end if start else 0
+            first = min(first, max(before, paragraphs[self.paragraphs[start]].start))
+        if paragraphs and self.is_border(stop):
+            after = edus[stop].start if stop < len(edus) else paragraphs[-1].end
+            end = max(end, min(after, paragraphs[self.paragraphs[stop - 1]].end))
+        return first, end
 
     def is_border(self, place: int) -> bool:
         """Whether a paragraph ends before this EDU."""
