@@ -270,7 +270,25 @@ class _Repair:
         before: list[_Piece] = []
         while pieces != before:
             before, pieces = pieces, self._once(pieces)
-        return pieces
+        return self._without_last_headings(pieces)
+
+    def _without_last_headings(self, pieces: list[_Piece]) -> list[_Piece]:
+        """The pieces, where headings at the end of one go with the next if there is room."""
+        done = pieces[:1]
+        for piece in pieces[1:]:
+            last = done[-1]
+            place = last.stop
+            while place > last.start and self.is_heading[place - 1]:
+                place -= 1
+            if last.start < place < last.stop and self._can_be_cut(last, place, piece):
+                done[-1] = _Piece(last.start, place, last.path)
+                piece = _Piece(place, piece.stop, _shared(last.path, piece.path))
+            done.append(piece)
+        return done
+
+    def _can_be_cut(self, left: _Piece, place: int, right: _Piece) -> bool:
+        sides = (left.start, place), (place, right.stop)
+        return all(self._stands(*side) and self.measure(*side) <= self.most for side in sides)
 
     def _once(self, pieces: list[_Piece]) -> list[_Piece]:
         """The pieces from left to right; one that cannot stand alone goes with the next or, if need be, the last.
@@ -315,11 +333,10 @@ class _Repair:
             return [_Piece(left.start, right.stop, path)]
         places = sorted(range(left.start + 1, right.stop), key=self._rank)
         for place in places:
-            sides = (left.start, place), (place, right.stop)
-            if all(self._stands(*side) and self.measure(*side) <= self.most for side in sides):
+            if self._can_be_cut(left, place, right):
                 return [
-                    _Piece(*sides[0], left.path if place <= left.stop else path),
-                    _Piece(*sides[1], right.path if place >= right.stop else path),
+                    _Piece(left.start, place, left.path if place <= left.stop else path),
+                    _Piece(place, right.stop, right.path if place >= right.stop else path),
                 ]
         return []
 

@@ -41,6 +41,9 @@ _COURTESY = re.compile(
     re.IGNORECASE,
 )
 _BYLINE = re.compile(r"(?:By|Published|Posted|(?:Last )?[Uu]pdated|Recorded|Photo|Share|Additional reporting)\b")
+_CREDIT = re.compile(
+    r"Transcript (?:by|edited|from)\b|(?:[A-Z]\S* ){1,5}(?:is|was) (?:edited|hosted|presented|produced) by [A-Z]"
+)
 _YEAR = re.compile(r"\b[12][0-9]{3}\b")
 _FACT = re.compile(r"[A-Z][\w'’ -]{0,20}:\s")
 """How a line of facts begins: `Makes: 1 loaf`."""
@@ -153,7 +156,8 @@ def _is_prose(sentence: _Sentence) -> bool:
     if (sentence.label == "item" and _PART.match(text)) or (n_words <= FRAGMENT_WORDS and _COURTESY.match(text)):
         return False
     if _END.search(text):
-        return n_words > FRAGMENT_WORDS or not (_BYLINE.match(text) and _YEAR.search(text))
+        is_credit = _CREDIT.match(text) or (_BYLINE.match(text) and _YEAR.search(text))
+        return n_words > FRAGMENT_WORDS or not is_credit
     return n_words > FRAGMENT_WORDS and not _BYLINE.match(text) and not _FACT.match(text)
 
 
