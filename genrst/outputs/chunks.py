@@ -33,6 +33,8 @@ class Chunk:
     `relation_path` leads from the root to the chunk if the chunk is a unit or an EDU. If the chunk consists of several
     children of one unit, the path ends with their relation if they share one, and otherwise at the unit. If it consists
     of parts of several units, the path ends at the smallest unit that contains them all.
+
+    A chunk that begins or ends with a paragraph includes its marks: `#`, `-` or the fences around code.
     """
 
     start: int
@@ -81,15 +83,18 @@ def chunks(
     if not 0 <= least <= max_tokens:
         raise UsageError(f"the minimum number of tokens per chunk must be between 0 and {max_tokens}, got {least}")
 
+    layout = _Layout(document)
+
     @cache  # counting tokens takes time
     def measure(start: int, stop: int) -> int:
-        return size_of(document, start, stop, count)
+        if document.text is None:
+            return size_of(document, start, stop, count)
+        return count(document.text[slice(*layout.offsets(start, stop))])
 
     def fits(start: int, stop: int) -> bool:
         return measure(start, stop) <= max_tokens
 
     tree = flatten(require_tree(document)) if merge else require_tree(document)
-    layout = _Layout(document)
     to_cut = _to_cut(tree, fits, layout.is_whole if merge else None)
     found: list[_Piece] = []
     pending = [_Piece(tree.start, tree.stop, (), to_cut.get((tree.start, tree.stop)))]
@@ -106,7 +111,9 @@ def chunks(
         found = _Repair(layout, tree, measure, (least, max_tokens)).repaired(found)
     steps = _steps(tree)
     places = [((piece.start, piece.stop), _path_to((piece.start, piece.stop), steps) or piece.path) for piece in found]
-    return [Chunk(*document.offsets(*edus), document.slice(*edus), edus, path) for edus, path in places]
+    found_at = [(*layout.offsets(*edus), edus, path) for edus, path in places]
+    text = document.text
+    return [Chunk(start, end, text and text[start:end], edus, path) for start, end, edus, path in found_at]
 
 
 def chunk_rows(
@@ -215,12 +222,25 @@ def _shared(one: RelationPath, other: RelationPath) -> RelationPath:
 
 
 class _Layout:
-    """The paragraphs of a document, and which EDUs are in headings."""
+    """The paragraphs of a document, and which of them are headings or the header of an e-mail."""
 
     def __init__(self, document: Document) -> None:
+        self.document = document
         self.paragraphs = document.paragraph_of_edus()
         labels = [paragraph.label for paragraph in document.paragraphs] or [""]
-        self.is_heading = [labels[number] == "head" for number in self.paragraphs]
+        self.is_heading = [labels[number] in ("head", "header") for number in self.paragraphs]
+
+    def offsets(self, start: int, stop: int) -> tuple[int, int]:
+        """Return the characters of these EDUs with the marks of the paragraphs that they begin or end."""
+        edus, paragraphs = self.document.edus, self.document.paragraphs
+        first, end = self.document.offsets(start, stop)
+        if paragraphs and self.is_border(start):
+            before = edus[start - 1].end if start else 0
+            first = min(first, max(before, paragraphs[self.paragraphs[start]].start))
+        if paragraphs and self.is_border(stop):
+            after = edus[stop].start if stop < len(edus) else paragraphs[-1].end
+            end = max(end, min(after, paragraphs[self.paragraphs[stop - 1]].end))
+        return first, end
 
     def is_border(self, place: int) -> bool:
         """Return whether a paragraph ends before this EDU."""
@@ -252,7 +272,25 @@ class _Repair:
         before: list[_Piece] = []
         while pieces != before:
             before, pieces = pieces, self._once(pieces)
-        return pieces
+        return self._without_last_headings(pieces)
+
+    def _without_last_headings(self, pieces: list[_Piece]) -> list[_Piece]:
+        """Move headings at the end of a piece to the next piece if there is room."""
+        done = pieces[:1]
+        for piece in pieces[1:]:
+            last = done[-1]
+            place = last.stop
+            while place > last.start and self.is_heading[place - 1]:
+                place -= 1
+            if last.start < place < last.stop and self._can_be_cut(last, place, piece):
+                done[-1] = _Piece(last.start, place, last.path)
+                piece = _Piece(place, piece.stop, _shared(last.path, piece.path))
+            done.append(piece)
+        return done
+
+    def _can_be_cut(self, left: _Piece, place: int, right: _Piece) -> bool:
+        sides = (left.start, place), (place, right.stop)
+        return all(self._stands(*side) and self.measure(*side) <= self.most for side in sides)
 
     def _once(self, pieces: list[_Piece]) -> list[_Piece]:
         """Go through the pieces once, from left to right, and join each one that cannot stand alone.
@@ -298,11 +336,10 @@ class _Repair:
             return [_Piece(left.start, right.stop, path)]
         places = sorted(range(left.start + 1, right.stop), key=self._rank)
         for place in places:
-            sides = (left.start, place), (place, right.stop)
-            if all(self._stands(*side) and self.measure(*side) <= self.most for side in sides):
+            if self._can_be_cut(left, place, right):
                 return [
-                    _Piece(*sides[0], left.path if place <= left.stop else path),
-                    _Piece(*sides[1], right.path if place >= right.stop else path),
+                    _Piece(left.start, place, left.path if place <= left.stop else path),
+                    _Piece(place, right.stop, right.path if place >= right.stop else path),
                 ]
         return []
 

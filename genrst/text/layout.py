@@ -49,8 +49,16 @@ _KEY = re.compile(r"[A-Z][\w-]*:\s")
 _SUBJECT = re.compile(r"(?:Subject|Re|RE|Fwd|FW):\s")
 _BYLINE = re.compile(
     r"(?:[Bb]y|BY)\s+[A-Z]|(?:(?:Last )?[Uu]pdated|Published|Posted)\b"
-    r"|(?:(?:[A-Z][a-z]+day),?\s+)?(?:[0-9]{1,2}\s+[A-Z][a-z]+|[A-Z][a-z]+\s+[0-9]{1,2}),?\s+[0-9]{4}$"
+    r"|(?:(?:[A-Z][a-z]+day),?\s+)?(?:[0-9]{1,2}\s+[A-Z][a-z]+|[A-Z][a-z]+\s+[0-9]{1,2}),?\s+[0-9]{4}"
+    r"(?:,?\s+(?:at\s+)?[0-9]{1,2}[:.][0-9]{2}.{0,10})?$"
 )
+_CLAUSE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){1,4}\.?\s+(?=[\"“‘(]?[A-Z])")
+"""The number of a clause or a section: `2.1 The tenant shall …`."""
+_DATELINE = re.compile(
+    r"[A-Z][A-Z.'’-]+(?: [A-Z.'’-]+){0,3}(?:, [A-Z][\w. ]{1,30})?(?: \([^()\n]{2,30}\))? (?:[–—]|--?) (?=\S)"
+)
+"""Where a news report was written: `PARIS (Reuters) - …`."""
+_SECTION = re.compile(r"(?:[0-9]{1,3}|[IVXLC]{1,6})\.\s+(?=[A-Z])")
 _DASH = re.compile(r"[–—]\s+\S")
 _FIRST_ITEM = re.compile(r"[^\w(]|\(?[1aAi][.)]")
 _CLOSING = "\"'”’»)]}*_"
@@ -71,6 +79,9 @@ def paragraphs(text: str) -> tuple[Span, ...]:
     for paragraph in found[:-1]:  # the last one is left out: a short last line is a whole text or a signature
         if paragraph.is_title:
             paragraph.label = "head"
+    for before, paragraph, after in zip([None, *found], found, found[1:], strict=False):
+        if paragraph.is_section and after.label != "item" and (before is None or before.label != "item"):
+            paragraph.label = "head"
     return tuple(Span(paragraph.lines[0].start, paragraph.lines[-1].end, paragraph.label) for paragraph in found)
 
 
@@ -80,7 +91,7 @@ def ends_sentence(text: str) -> bool:
 
 
 def content_start(text: str, paragraph: Span) -> int:
-    """Return where the words of a paragraph begin: after its mark or number (`2.3`), times and names of speakers.
+    """Return where the words of a paragraph begin: after its mark, number (`2.3`), place, times and names.
 
     The characters before do not form a sentence or an EDU.
     """
@@ -90,6 +101,8 @@ def content_start(text: str, paragraph: Span) -> int:
     if paragraph.label == "item" and (mark := ITEM.match(text, start) or _DASH.match(text, start)):
         box = _BOX.match(text, mark.end() - 1)
         return box.end() if box else mark.end() - 1
+    if paragraph.label == "p" and (mark := _CLAUSE.match(text, start) or _DATELINE.match(text, start)):
+        return min(mark.end(), paragraph.end)
     return min(introduction_end(text, start, paragraph.label == "sp"), paragraph.end)
 
 
@@ -160,6 +173,13 @@ class _Paragraph:
     @property
     def is_title(self) -> bool:
         return self.label == "p" and self.is_alone and len(self.lines) == 1 and self.lines[0].is_title
+
+    @property
+    def is_section(self) -> bool:
+        """Whether it may be a numbered heading, which looks like an item but is not in a list."""
+        line = self.lines[0]
+        is_alone = self.label == "item" and self.is_alone and len(self.lines) == 1
+        return is_alone and line.is_title and _SECTION.match(line.text) is not None
 
     @property
     def is_time(self) -> bool:

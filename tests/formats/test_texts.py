@@ -212,6 +212,29 @@ def test_layout_is_kept(tmp_path: Path, name: str, content: bytes, expected: str
     assert read_text(tmp_path / name) == expected
 
 
+FAQ = """<html><head><title>Heat pumps</title></head><body><div><ul><li><a href="/">Shop</a></li></ul></div>
+<div class="content"><h2>Heat pumps</h2><dl><dt>How loud is it?</dt>
+<dd>It makes about as much noise as a fridge, and five metres away you will hardly hear it at all.</dd>
+<dt>Who looks after it?</dt>
+<dd>Any engineer can service the pump. Have it checked once a year, or the warranty ends before its time.</dd></dl>
+<p>Was this page helpful?</p></div></body></html>"""
+
+
+def test_the_terms_of_definition_lists_are_headings():
+    text = text_of(FAQ.encode(), Path("faq.html"))
+    assert text.startswith("## Heat pumps\n\n### How loud is it?\n\nIt makes about as much noise"), "one title only"
+    assert "\n\n### Who looks after it?\n\nAny engineer can service the pump. Have it checked" in text
+
+
+def test_a_large_heading_of_several_lines_is_one():
+    """Its lines are further apart than those of the paragraphs, as their letters are larger."""
+    title = [("Small ponds warm faster than large", 700, 18), ("lakes in the north", 678, 18)]
+    body = [(f"The water of the pond number {n} is warm in", 640 - 12 * n, 10) for n in range(6)]
+    assert text_of(pdf(title + body), Path("a.pdf")).startswith(
+        "# Small ponds warm faster than large lakes in the north\n\nThe water"
+    )
+
+
 @pytest.mark.parametrize(
     ("kind", "body", "expected"),
     [

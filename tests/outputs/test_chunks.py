@@ -270,6 +270,28 @@ def test_a_unit_that_a_new_cut_leaves_has_the_way_to_it():
     assert (first.relation_path, second.relation_path) == ((("cause", "N"), ("elaboration", "N")), ())
 
 
+def test_marks_of_whole_paragraphs_are_in_their_chunk():
+    text = "# The ferry\n\n- It runs.\n- It is new.\n\n```\nls\n```\n"
+    edus = ("The ferry", "It runs.", "It is new.", "ls")
+    spans = tuple(Span(text.index(edu), text.index(edu) + len(edu)) for edu in edus)
+    blocks = (Span(0, 11, "head"), Span(13, 23, "item"), Span(24, 36, "item"), Span(38, 48, "code"))
+    tree = Unit("joint", "NNN", (Unit("span", "SN", (Leaf(0), Leaf(1))), Leaf(2), Leaf(3)))
+    document = Document("marks", text, spans, tree, paragraphs=blocks)
+    found = [chunk.text for chunk in chunks(document, 6, min_tokens=0)]
+    assert found == ["# The ferry\n\n- It runs.", "- It is new.", "```\nls\n```"]
+    assert [chunk.text for chunk in chunks(document, 20)] == [text.strip()]
+
+
+def test_headings_go_with_what_follows():
+    """The last heading of the first two paragraphs, and all headers of an e-mail."""
+    tree = Unit("contrast", "NN", (Unit("joint", "NN", (Leaf(0), Leaf(1))), Unit("list", "NN", (Leaf(2), Leaf(3)))))
+    for labels, expected in ((("p", "head", "p", "p"), [(0, 1), (1, 4)]), (("header", "header", "p", "p"), [(0, 4)])):
+        document = Document.from_edus("last", ["four words are here."] * 4, tree, range(4))
+        spans = tuple(Span(edu.start, edu.end, label) for edu, label in zip(document.edus, labels, strict=True))
+        found = chunks(replace(document, paragraphs=spans), 16 if labels[0] == "header" else 12, min_tokens=2)
+        assert [chunk.edus for chunk in found] == expected
+
+
 def in_paragraphs(document: Document, starts: Iterable[int]) -> Document:
     """The same with paragraphs that start at these EDUs."""
     borders = sorted({0, *starts, len(document.edus)})

@@ -181,6 +181,67 @@ def test_what_is_no_sentence_is_left_out(line: str):
     assert summary_text(article(line, tree=Leaf(0)), n_sentences=1) == line, "better than nothing"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Published 3 December 2025 · Updated 4 December 2025 · Bay",
+        "Present: J. Abbot (Chair), R. Dunne, S. Malik, P. Yates and H. Green",
+        "Recorded 3 June 2025.",
+        "The Long Bench is produced by Kit Arden.",
+        "Transcript edited for length.",
+        "Thanks for sending the draft so early.",
+        "Anna Reed, thank you very much.",
+        "Do ponds warm faster than lakes under the same climate?",
+        "The rent of the plot is reduced by one half if the tenant:",
+    ],
+)
+def test_what_says_nothing_alone_is_left_out(line: str):
+    document = article(line, "The ferry has been running again since Monday.", tree=Unit("x", "NS", (Leaf(0), Leaf(1))))
+    assert summary(document) == [1]
+    assert summary(document, everything=True) == [0]
+
+
+def test_sentences_like_bylines_and_greetings_stay():
+    edus = ("By 2020 the pier had been closed to all traffic.", "Dear friends of hers had asked for it for years.")
+    assert summary(article(*edus, tree=flat(2)), share=1) == [0, 1]
+
+
+def test_a_short_answer_needs_its_question():
+    edus = ("How long does it take to get there?", "Three days.", "It may be more.", "Bring a warm coat and some tea.")
+    document = Document.from_edus("faq", edus, Unit("x", "SNSS", tuple(map(Leaf, range(4)))))
+    assert summary(document, share=1) == [3], "and what follows needs the answer"
+    assert summary(document, n_sentences=1, everything=True) == [0]
+    assert summary(document, share=1, everything=True) == [0, 1, 2, 3]
+
+
+def test_names_of_speakers_do_not_count():
+    edus = ("Ann: Is the ferry still in the harbour?", "Ben: Yes.", "Ann: Then I can still go to the island today.")
+    document = article(*edus, tree=flat(3))
+    turns = tuple(Span(edu.start, edu.end, "sp") for edu in document.edus)
+    assert summary(replace(document, paragraphs=turns), share=1) == [2]
+
+
+def test_references_and_quoted_mails_are_left_out():
+    text = "Ponds warm faster than lakes.\n\n6. References\n\nReed, A. (2011). Warm water and its fish.\n"
+    edus = ("Ponds warm faster than lakes.", "6. References", "Reed, A. (2011).", "Warm water and its fish.")
+    spans = tuple(Span(text.index(edu), text.index(edu) + len(edu)) for edu in edus)
+    heads = (Span(0, 29, "p"), Span(31, 44, "head"), Span(46, len(text) - 1, "p"))
+    assert summary(Document("paper", text, spans, flat(4), paragraphs=heads), share=1) == [0]
+    text = "From: Ann\n\nAnn wrote:\n> We meet at noon.\n\nI cannot come before one.\n"
+    edus = ("From: Ann", "Ann wrote:", "We meet at noon.", "I cannot come before one.")
+    spans = tuple(Span(text.index(edu), text.index(edu) + len(edu)) for edu in edus)
+    blocks = (Span(0, 9, "header"), Span(11, 40, "p"), Span(42, len(text) - 1, "p"))
+    assert summary(Document("mail", text, spans, flat(4), paragraphs=blocks), share=1) == [3]
+    no_mail = (Span(0, 9, "p"), *blocks[1:])
+    assert summary(Document("quote", text, spans, flat(4), paragraphs=no_mail), share=1) == [1, 2, 3]
+
+
+def test_a_part_of_a_sentence_in_a_list_is_left_out():
+    document = article("(c) took over the plot in July.", "The rent is due in May.", tree=flat(2))
+    items = tuple(Span(edu.start, edu.end, "item") for edu in document.edus)
+    assert summary(replace(document, paragraphs=items), share=1) == [1]
+
+
 @pytest.mark.parametrize("label", ["head", "header", "code", "table", "signature"])
 def test_paragraphs_without_prose_are_left_out(label: str):
     edus = ("This would be a sentence.", "The ferry runs again.")

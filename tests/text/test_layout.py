@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genrst.text.layout import TITLE_WORDS, WHOLE, WRAPPED_WORDS, ends_sentence, paragraphs
+from genrst.text.layout import TITLE_WORDS, WHOLE, WRAPPED_WORDS, content_start, ends_sentence, paragraphs
 from tests.text.hostile import texts
 
 LONG = "The ferry " + "sailed and " * WRAPPED_WORDS + "sank."
@@ -76,6 +76,9 @@ EXAMPLES = {
     "code keeps its lines": "p:Run this:;code:```sh|ls||# all|```;p:And wait.",
     "other fences may be inside": "code:~~~|```|~~~;p:And wait.",
     "a fence that is never closed": "p:```sh|ls",
+    "numbered headings": "p:Terms of the club.;;head:1. Rent;;p:1.1 The rent is due.;;head:2. Use;;p:2.1 Use it.",
+    "items with blank lines": "p:Do this.;;item:1. Buy milk;;item:2. Go home;;p:And rest.",
+    "numbered sentences": "p:Do this.;;item:1. Buy milk.;;p:And rest.",
     "a signature": "p:Yours, Ann;signature:--|Ann Lee|- the harbour",
     "long lines that go on": f"p:{LONG[:-5]}|and sank,|slowly.",
 }
@@ -84,9 +87,9 @@ EXAMPLES = {
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_rules(name: str):
     """`;` and `|` are single line ends, with and without a paragraph's end."""
-    expected = [tuple(part.split(":", 1)) for part in EXAMPLES[name].replace("|", "\n").split(";")]
+    expected = [(*part.split(":", 1), "")[:2] for part in EXAMPLES[name].replace("|", "\n").split(";")]
     text = "\n".join(part for _, part in expected)
-    assert parts(text) == [(label, part.strip()) for label, part in expected]
+    assert parts(text) == [(label, part.strip()) for label, part in expected if part]
 
 
 @pytest.mark.parametrize(
@@ -105,6 +108,7 @@ def test_rules(name: str):
         ("Published in May", "p"),
         ("Monday, 3 November 2025", "p"),
         ("May 3, 2025", "p"),
+        ("14 November 2025, 09:12 GMT", "p"),
         ("By and large", "head"),
         ("She said:", "p"),
         ("But I —", "p"),
@@ -119,6 +123,23 @@ def test_headings_without_markup(line: str, label: str):
     assert parts(f"{line}\n\nIt stopped.\n\n{line}\n\nIt sank.")[::2] == [(label, line)] * 2
     assert parts(f"It stopped.\n\n{line}")[-1] == ("p" if label == "head" else label, line)
     assert parts(f"# {line}")[0][0] == "head"
+
+
+@pytest.mark.parametrize(
+    ("mark", "rest"),
+    [
+        ("2.1 ", "The tenant pays."),
+        ("3.10.2. ", "“Plot” means land."),
+        ("TARROW — ", "The bridge is shut."),
+        ("NEW YORK, Texas (AP) - ", "The bridge is shut."),
+        ("", "1.5 million people saw it."),
+        ("", "IBM sold it — and left."),
+        ("", "Tarrow — a town — is shut."),
+    ],
+)
+def test_numbers_of_clauses_and_datelines_are_no_content(mark: str, rest: str):
+    text = f"{mark}{rest}"
+    assert content_start(text, paragraphs(text)[0]) == len(mark)
 
 
 def test_tables_need_no_blank_line():

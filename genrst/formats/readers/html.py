@@ -7,6 +7,11 @@ from xml.etree.ElementTree import Element
 
 from genrst.formats.readers.blocks import Block, one_line, table, tidy
 
+_BLOCKS = frozenset({"code", "div", "head", "list", "p", "quote", "table"})
+"""The elements that cannot be part of a paragraph."""
+TERM_LEVEL = 3
+"""The level of headings that the terms of a definition list (`dt`) become, such as the questions of an FAQ."""
+
 
 def read(content: bytes, path: Path) -> list[Block]:
     """Return the blocks of a page; none if the page has no main content."""
@@ -18,10 +23,30 @@ def read(content: bytes, path: Path) -> list[Block]:
     if main is None:
         _, text, _ = trafilatura.baseline(content)
         return [Block("p", line) for line in text.splitlines()]
-    found = [block for element in main for block in _blocks(element)]
+    found = [block for element in _elements(main) for block in _blocks(element)]
     title = trafilatura.extract_metadata(content).title
-    has_title = any(block.kind == "head" and block.level == 1 for block in found[:3])
+    has_title = any(block.kind == "head" and (block.level == 1 or block.text == title) for block in found[:3])
     return found if has_title or not title else [Block("head", title), *found]
+
+
+def _elements(main: Element) -> Iterator[Element]:
+    """Yield the elements with text. A `div` around them is opened, and text directly in it becomes a paragraph."""
+    waiting = [*reversed(main)]
+    while waiting:
+        element = waiting.pop()
+        if element.tag != "div" or not any(child.tag in _BLOCKS for child in element):
+            yield element
+            continue
+        parts = [_paragraph(element.text)]
+        for child in element:
+            parts += [child, _paragraph(child.tail)]
+        waiting += [part for part in reversed(parts) if part.tag != "p" or _text(part)]
+
+
+def _paragraph(text: str | None) -> Element:
+    paragraph = Element("p")
+    paragraph.text = text
+    return paragraph
 
 
 def _blocks(element: Element) -> Iterator[Block]:
@@ -47,7 +72,11 @@ def _items(root: Element, level: int) -> Iterator[Block]:
     waiting = [(item, number, level, root.get("rend")) for number, item in reversed([*enumerate(root, start=1)])]
     while waiting:
         item, number, depth, kind = waiting.pop()
-        yield Block("item", _text(item), depth, f"{number}." if kind == "ol" else "-")
+        if kind == "dl":
+            is_term = item.get("rend", "").startswith("dt")
+            yield Block("head", _text(item), TERM_LEVEL) if is_term else Block("p", _text(item))
+        else:
+            yield Block("item", _text(item), depth, f"{number}." if kind == "ol" else "-")
         for inner in reversed(item.findall("list")):
             for number, below in reversed([*enumerate(inner, start=1)]):
                 waiting.append((below, number, depth + 1, inner.get("rend")))

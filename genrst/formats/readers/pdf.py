@@ -24,10 +24,10 @@ EDGE = 2
 LARGE = 1.1
 """The minimum font size of headings, relative to that of most lines."""
 GAP = 1.3
-"""The largest distance between lines of a paragraph, relative to the usual distance."""
+"""The largest distance between lines of a paragraph, relative to the usual distance or, if larger, the font size."""
 HEADING_WORDS = 16
 """The maximum number of words in a heading."""
-_LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xAD: None}
+_LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xAD: None, 0x7F: "•"}
 _ITEM = re.compile(r"(?:([•‣◦▪●○■·–])|\(?([0-9]{1,2})[.)])\s+(?=\S)")
 _HYPHEN = re.compile(r"(\w+)-\n([^\W\d_A-Z]\w*)")
 _PAGE_NUMBER = re.compile(r"[-– ]*[0-9]+[-– ]*")
@@ -162,4 +162,4 @@ def _is_start(above: _Line, line: _Line, usual: float, widest: int) -> bool:
     if line.page != above.page or gap < -line.size:
         return is_ended
     is_indented = line.x > above.x + 0.8 * line.size and is_ended
-    return gap > GAP * usual or is_indented or (is_ended and len(above.text) < widest / 3)
+    return gap > GAP * max(usual, line.size) or is_indented or (is_ended and len(above.text) < widest / 3)
