@@ -131,8 +131,8 @@ def _is_answer(before: _Sentence, sentence: _Sentence) -> bool:
 def _readable(document: Document, sentences: Sequence[_Sentence]) -> Iterator[_Sentence]:
     """Yield the sentences that are prose, or all of them if the document has no text.
 
-    A sentence that depends on one that is left out is left out as well. Only the first sentence of a section may begin with
-    *this*, because its heading often says what is meant.
+    A sentence that depends on one that is left out is left out as well. Only the first sentence of a section may begin
+    with *this*, because its heading often says what is meant.
     """
     left_out = _left_out(document)
     before: _Sentence | None = None
