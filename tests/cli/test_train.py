@@ -306,7 +306,7 @@ def test_an_encoder_that_is_not_there(encoder: Workspace, monkeypatch: pytest.Mo
 def test_features_without_pieces(encoder: Workspace):
     found = encoder.train(*ENCODER, "--prepared", "features.npz")
     assert found.status == 1
-    assert "must be prepared with an encoder" in found.messages[0]
+    assert "the features were prepared without an encoder" in found.messages[0]
 
 
 CHART = """
