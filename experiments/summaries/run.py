@@ -131,7 +131,7 @@ def sentences(document: Document) -> list[str]:
 
 def by_textrank(document: Document) -> list[str]:
     """Rank sentences by TextRank; unranked sentences come last."""
-    from summa.summarizer import summarize  # type: ignore[import-not-found]
+    from summa.summarizer import summarize
 
     every = [" ".join(one.split()) for one in sentences(document)]
     ranked = summarize("\n".join(every), ratio=1.0, scores=True, split=True)
@@ -172,7 +172,7 @@ def extract(ordered: Sequence[str], summaries: Sequence[str]) -> str:
 
 def rouge(text: str, summaries: Sequence[str]) -> list[float]:
     """Return the F1 of each metric, averaged over summaries."""
-    from rouge_score.rouge_scorer import RougeScorer  # type: ignore[import-not-found]
+    from rouge_score.rouge_scorer import RougeScorer
 
     scorer = RougeScorer(METRICS, use_stemmer=True)
     found = [scorer.score(summary, text) for summary in summaries]
