@@ -50,7 +50,7 @@ class Bench:
         page.on("console", lambda message: self.complaints.append(message.text))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
-        page.set_default_timeout(8000)
+        page.set_default_timeout(20_000)
         page.goto(f"{address}/{fragment}")
 
     def check(self) -> None:

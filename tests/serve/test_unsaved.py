@@ -314,6 +314,8 @@ def test_pasted_texts_have_drafts_in_the_browser(context: "BrowserContext", addr
     assert first.document == mine
     assert second.document == other
     first.page.close()
+    # The browser frees the locks of a closed tab a moment later.
+    second.page.wait_for_function("async () => (await navigator.locks.query()).held.length === 1")
     second.page.click("#new")
     with second.drawn():
         second.page.click("#drafts button")
