@@ -10,12 +10,13 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from experiments.command import Rows, read_environment, run_command, start_parser
 from genrst.cli.console import show
 from genrst.document import require_tree
 from genrst.encoder.device import choose_device
+from genrst.errors import CorpusFormatError
 from genrst.io import read_bytes
 from genrst.parser import Relations
 from genrst.parser.loading import load
@@ -34,7 +35,7 @@ def main(words: Sequence[str] | None = None) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """The command."""
-    cases = [json.loads(line) for line in read_bytes(arguments.checklist).decode().splitlines()]
+    cases = read_cases(arguments.checklist)
     rows = Rows(read_environment(choose_device("cpu")), {"model": str(arguments.model)})
     right = {}
     for relations in get_args(Relations):
@@ -46,6 +47,21 @@ def run(arguments: argparse.Namespace) -> None:
             show(f"{relations}: {label} instead of {' or '.join(case[KEYS[relations]])}: {' | '.join(case['edus'])}")
         right[relations] = len(cases) - len(wrong)
     rows.add(texts=len(cases), **right)
+
+
+def read_cases(path: Path) -> list[dict[str, Any]]:
+    """Read a checklist; each line must have the texts and the labels."""
+    cases = []
+    for number, line in enumerate(read_bytes(path).splitlines(), start=1):
+        try:
+            case = json.loads(line)
+            is_complete = all(isinstance(case[key], list) for key in ("edus", *KEYS.values()))
+        except (KeyError, TypeError, ValueError):
+            is_complete = False
+        if not is_complete:
+            raise CorpusFormatError("a line must be JSON with the lists edus, labels and fine", path, number)
+        cases.append(case)
+    return cases
 
 
 if __name__ == "__main__":
